@@ -1,0 +1,49 @@
+"""Orienteer: where to start a crawl, what to fetch next, when to stop, and what the pages are worth.
+
+The public names; each is imported when first used, so that `import orienteer` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
+    from orienteer.graph.growing_graph import GrowingGraph
+    from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.pagerank import pagerank
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "GraphFileError": "errors",
+    "GrowingGraph": "graph.growing_graph",
+    "InputError": "errors",
+    "LinkGraph": "graph.link_graph",
+    "MissingExtraError": "errors",
+    "OrienteerError": "errors",
+    "pagerank": "graph.pagerank",
+}
+
+__all__ = [
+    "GraphFileError",
+    "GrowingGraph",
+    "InputError",
+    "LinkGraph",
+    "MissingExtraError",
+    "OrienteerError",
+    "pagerank",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'orienteer' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"orienteer.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

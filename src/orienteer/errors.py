@@ -1,0 +1,41 @@
+"""Everything Orienteer raises on purpose.
+
+    OrienteerError            one clear line for a person; the CLI prints it and exits with code 2
+    ├── InputError            a value, name or option that cannot be used as given
+    ├── GraphFileError        a file or folder that is not the graph it should be
+    └── MissingExtraError     an optional package is not installed
+
+A message names the value and what would have been right. A 404 or a time-out is an outcome of a fetch, not an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OrienteerError(Exception):
+    """Base of all errors a user can cause; `str(error)` is one line."""
+
+
+class InputError(OrienteerError, ValueError):
+    """A value, name or option that cannot be used as given."""
+
+
+class GraphFileError(OrienteerError):
+    """A file or folder that is not the graph it should be: missing, truncated, corrupt, of another kind."""
+
+
+class MissingExtraError(OrienteerError):
+    """An optional package is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}: pip install 'orienteer[{extra}]'")
+
+
+def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
+    """`no format named 'parqet'; did you mean 'parquet'? (choices: ...)`"""
+    known = sorted(choices)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return InputError(f"no {kind} named {name!r}{hint} (choices: {', '.join(known)})")

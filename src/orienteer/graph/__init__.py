@@ -1,0 +1,1 @@
+"""Link graphs and what is computed on them: arrays in, arrays out."""

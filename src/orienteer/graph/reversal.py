@@ -1,0 +1,48 @@
+"""The reverse of a graph, in bounded memory, and kept on disk for graphs that are big and live in a folder.
+
+The sources are scattered target range by target range, so that the random writes stay inside one block of memory
+whatever the size of the graph; each link is read once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph import csr
+from orienteer.graph.link_graph import LinkGraph
+
+BLOCK_LINKS = 1 << 28  # one block of sources is 1 GiB
+KEPT_FROM_LINKS = 20_000_000  # a smaller graph is reversed in the time it takes to find the file
+
+
+def reversed_graph(graph: LinkGraph) -> LinkGraph:
+    """The graph with every link turned round, with the same hosts and URLs."""
+    from orienteer.graph.formats import folder
+
+    if graph.home is None or graph.n_links < KEPT_FROM_LINKS:
+        return _reversed(graph, np.empty(graph.n_links, np.uint32))
+    return folder.read_reverse(graph) or folder.keep_reverse(graph, lambda sources: _reversed(graph, sources))
+
+
+def _reversed(graph: LinkGraph, sources: NDArray[np.uint32]) -> LinkGraph:
+    """The reverse, its links stored in `sources`."""
+    offsets = np.zeros(graph.n_pages + 1, np.int64)
+    np.cumsum(graph.in_degrees(), out=offsets[1:])
+    fill_sources(graph, offsets, sources)
+    return LinkGraph(offsets, sources, graph.hosts, graph.urls)
+
+
+def fill_sources(
+    graph: LinkGraph, offsets: NDArray[np.int64], out: NDArray[np.uint32], block_links: int = BLOCK_LINKS
+) -> None:
+    """Write the source of every link to `out`, grouped by target as `offsets` says."""
+    position = graph.offsets[:-1].copy()
+    cursor = offsets[:-1].copy()
+    first = 0
+    while first < graph.n_pages:
+        last = int(np.searchsorted(offsets, offsets[first] + block_links, side="right")) - 1
+        last = min(max(last, first + 1), graph.n_pages)
+        base = int(offsets[first])
+        csr.scatter_sources(graph.offsets, graph.targets, position, last, cursor, base, out[base : offsets[last]])
+        first = last
