@@ -44,3 +44,9 @@ def _with_holes(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
         holes[0] = False
     weights = np.where(holes, 0.0, weights)
     return weights / weights.sum()
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers; the same in every run."""
+    return np.random.default_rng(20260101)

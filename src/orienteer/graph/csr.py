@@ -42,7 +42,7 @@ def first_fault(offsets: Any, targets: Any, n_links: int) -> tuple[int, int]:
         start, end = offsets[page], offsets[page + 1]
         if end < start or end > n_links:
             return 1, page
-        previous = -1
+        previous: Any = -1
         for k in range(start, end):
             target = np.int64(targets[k])
             if target >= n_pages:

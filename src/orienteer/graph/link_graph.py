@@ -166,9 +166,10 @@ class LinkGraph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinkGraph):
             return NotImplemented
-        same_hosts = (self.hosts is None) == (other.hosts is None) and (
-            self.hosts is None or np.array_equal(self.hosts, other.hosts)
-        )
+        if self.hosts is None or other.hosts is None:
+            same_hosts = self.hosts is other.hosts
+        else:
+            same_hosts = np.array_equal(self.hosts, other.hosts)
         return (
             same_hosts
             and self.urls == other.urls

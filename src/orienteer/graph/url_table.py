@@ -79,6 +79,11 @@ def _intern(table: Any, data: Any, offsets: Any, n_urls: int, text: Any, spans: 
     return n_urls
 
 
+def _bytes_array(text: bytes) -> NDArray[np.uint8]:
+    """A writable copy: Numba would compile every kernel once more for read-only arrays."""
+    return np.frombuffer(bytearray(text), np.uint8)
+
+
 def _table_size(n_urls: int) -> int:
     return 1 << max(4, int(n_urls * 3 // 2).bit_length())
 
@@ -99,7 +104,7 @@ class UrlTable(Sequence[str]):
         encoded = [url if isinstance(url, bytes) else url.encode("utf-8", "replace") for url in urls]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(url) for url in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        return cls(_bytes_array(b"".join(encoded)), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -133,7 +138,7 @@ class UrlTable(Sequence[str]):
             table = np.full(_table_size(len(self)), _EMPTY)
             _rehash(table, self.data, self.offsets, len(self))
             self._table = table
-        text = np.frombuffer(url.encode("utf-8", "replace"), np.uint8)
+        text = _bytes_array(url.encode("utf-8", "replace"))
         page = int(self._table[_slot(self._table, self.data, self.offsets, text, 0, len(text))])
         return None if page < 0 else page
 

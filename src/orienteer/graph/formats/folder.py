@@ -45,8 +45,12 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
         _urls(path),
         home=path,
     )
-    if (graph.n_pages, graph.n_links) != (about["n_pages"], about["n_links"]):
-        raise GraphFileError(f"{path}: graph.json promises {about['n_pages']:,} pages and {about['n_links']:,} links")
+    promised = about.get("n_pages"), about.get("n_links")
+    if (graph.n_pages, graph.n_links) != promised:
+        raise GraphFileError(
+            f"{path}: graph.json promises {promised[0]} pages and {promised[1]} links, "
+            f"the arrays hold {graph.n_pages} and {graph.n_links}"
+        )
     return graph
 
 
@@ -125,7 +129,8 @@ def _about(path: Path) -> dict[str, Any]:
 def _array(path: Path, name: str, dtype: Any) -> NDArray[Any]:
     file = path / f"{name}.npy"
     try:
-        array = np.load(file, mmap_mode="r", allow_pickle=False)
+        # Copy-on-write, not read-only: Numba would compile every kernel once more for read-only arrays.
+        array: NDArray[Any] = np.load(file, mmap_mode="c", allow_pickle=False)
     except FileNotFoundError:
         raise GraphFileError(f"{path}: {file.name} is missing") from None
     except (OSError, ValueError, EOFError) as error:

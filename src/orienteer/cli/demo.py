@@ -1,0 +1,49 @@
+"""`orienteer demo`: what Orienteer can do so far, end to end, on a small generated web."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import typer
+
+from orienteer.cli import display, graph_info
+
+
+def demo(
+    pages: int = typer.Option(20_000, "--pages", "-n", min=100, help="Number of pages of the demo's web."),
+) -> None:
+    """Generate a small web, look at it, rank it.
+
+    Example: [bold]orienteer demo[/bold]
+    """
+    import numpy as np
+
+    from orienteer.graph.facts import graph_facts
+    from orienteer.graph.hosts import host_graph
+    from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.pagerank import pagerank
+    from orienteer.graph.synthetic import synthetic_web
+
+    out = display.console()
+    with tempfile.TemporaryDirectory(prefix="orienteer-demo-") as folder, display.progress_bar() as progress:
+        out.print(f"[bold]1. A small web[/bold] of {pages:,} pages is generated and saved as a graph folder.\n")
+        synthetic_web(pages, with_urls=True, progress=progress).save(Path(folder) / "web")
+        web = LinkGraph.load(Path(folder) / "web")
+        graph_info.print_facts(graph_facts(web, progress))
+
+        out.print("[bold]2. What the pages are worth[/bold]: PageRank, proven to be within 1e-6 of the truth in L1.\n")
+        rank = pagerank(web, progress=progress)
+        graph_info.print_top_pages(graph_info.top_pages(web, rank, 8))
+        by_rank = np.sort(rank)[::-1]
+        out.print(
+            f"The top 1 % of the pages hold {by_rank[: pages // 100].sum():.0%} of all rank, "
+            f"the top 10 % hold {by_rank[: pages // 10].sum():.0%}: this is why the order of a crawl matters.\n"
+        )
+
+        out.print("[bold]3. A trusted start[/bold]: the same web as seen by a surfer who starts at one home page.\n")
+        personal = pagerank(web, trust=[0], progress=progress)
+        graph_info.print_top_pages(graph_info.top_pages(web, personal, 5))
+        hosts, _ = host_graph(web)
+        n_seen = int((personal > 0).sum())
+        out.print(f"That surfer can reach {n_seen:,} of {pages:,} pages on {hosts.n_pages:,} hosts.")

@@ -1,0 +1,99 @@
+"""What commands put on the screen: progress on stderr, tables or JSON on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from orienteer.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_PATIENCE_S = 0.7
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A progress display that appears when work takes longer than a moment, and leaves nothing behind.
+
+    Only on a terminal: a log file is better off without bars.
+    """
+    started = time.monotonic()
+    bars: Any = None
+    task: Any = None
+
+    def show(stage: str, done: int, total: int) -> None:
+        nonlocal bars, task
+        if not sys.stderr.isatty() or time.monotonic() - started < _PATIENCE_S:
+            return
+        if bars is None:
+            bars = _new_bars()
+            bars.start()
+            task = bars.add_task(stage, total=None)
+        bars.update(task, description=stage, completed=done, total=total or None)
+
+    try:
+        yield show
+    finally:
+        if bars is not None:
+            bars.stop()
+
+
+def _new_bars() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def console() -> Console:
+    """Where tables are printed."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def facts_table(title: str | None = None) -> Table:
+    """A plain two-column table: a name, and a figure on the right."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    return table
+
+
+def columns_table(title: str | None, *headings: tuple[str, bool]) -> Table:
+    """A table with headings; each is (text, whether the column holds figures)."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for text, holds_figures in headings:
+        table.add_column(text, justify="right" if holds_figures else "left", overflow="fold")
+    return table
+
+
+def print_json(value: Any) -> None:
+    """One JSON document for machines."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    print()
+
+
+def share(part: float, whole: float) -> str:
+    """`12.3 %`, or a dash where there is no whole."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"

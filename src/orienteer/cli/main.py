@@ -1,0 +1,76 @@
+"""The command `orienteer`. One file of this folder is one command; this one puts them together.
+
+Exit codes: 0 the goal was reached, 2 bad usage or bad input (one line on stderr), 3 stopped for another reason,
+130 interrupted. Heavy imports happen inside the commands, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import typer
+
+from orienteer.cli import demo, graph_convert, graph_generate, graph_info
+from orienteer.errors import OrienteerError
+
+app = typer.Typer(
+    name="orienteer",
+    help="A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+graph_app = typer.Typer(help="Look at link graphs, convert them, generate them.", no_args_is_help=True)
+app.add_typer(graph_app, name="graph")
+
+app.command("demo")(demo.demo)
+graph_app.command("info")(graph_info.info)
+graph_app.command("convert")(graph_convert.convert)
+graph_app.command("generate")(graph_generate.generate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from orienteer import __version__
+
+        print(f"orienteer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
+) -> None:
+    """A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth."""
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C. Typer would take a KeyboardInterrupt for itself and end without a word."""
+
+
+def _interrupt(*_: object) -> None:
+    raise _Interrupted
+
+
+def run() -> None:
+    """Run the command line; what a user can cause ends in one line, never in a traceback."""
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        app()
+    except OrienteerError as error:
+        _end(str(error), 2)
+    except _Interrupted:
+        _end("interrupted", 130)
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`); there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _end("not enough memory", 2)
+
+
+def _end(message: str, code: int) -> None:
+    print("orienteer: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)

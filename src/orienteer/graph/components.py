@@ -1,0 +1,103 @@
+"""Strongly connected components: the sets of pages that can all reach each other, and the web of these sets.
+
+Pearce's variant of Tarjan's algorithm, without recursion: one array holds visit order and low-link, so a link costs one
+random look-up, and each link is read once. Components are numbered so that links between them go from lower to higher
+numbers (a topological order).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from orienteer.graph.link_graph import LinkGraph
+
+
+def components(graph: LinkGraph) -> tuple[int, NDArray[np.uint32]]:
+    """(number of strongly connected components, component of every page), in topological order.
+
+    >>> from orienteer.graph import shapes
+    >>> components(shapes.clique_and_cycle(3, 2))[1].tolist()
+    [0, 0, 0, 1, 1]
+    """
+    labels = np.zeros(graph.n_pages, np.uint32)
+    n_components = int(_label(graph.offsets, graph.targets, labels))
+    return n_components, labels
+
+
+def condensation(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.uint32]]:
+    """(the graph of components, component of every page): a link where some page links from one to the other."""
+    n_components, labels = components(graph)
+    return LinkGraph.from_links(n_components, labels[graph.sources()], labels[graph.targets]), labels
+
+
+@njit(cache=True, nogil=True)
+def _label(offsets: Any, targets: Any, order: Any) -> Any:
+    """Turn `order` (all zero) into component numbers; how many there are.
+
+    While the search runs, order[v] is 0 for an unseen page, a low-link that counts up from 1 for a page on the stack,
+    and a component number that counts down from n for a finished one; finished is always above open, so one
+    comparison decides.
+    """
+    n_pages = len(order)
+    path = np.empty(n_pages, np.uint32)  # pages being explored
+    cursor = np.empty(n_pages, np.int64)  # the link each of them is at
+    is_root = np.empty(n_pages, np.bool_)
+    open_pages = np.empty(n_pages, np.uint32)  # explored, component not yet known
+    n_open = 0
+    visited = np.uint32(1)
+    number = np.uint32(n_pages)
+    for start in range(n_pages):
+        if order[start] != 0:
+            continue
+        depth = 0
+        path[0] = start
+        cursor[0] = offsets[start]
+        is_root[0] = True
+        order[start] = visited
+        visited += np.uint32(1)
+        while depth >= 0:
+            page = path[depth]
+            k = cursor[depth]
+            end = offsets[page + 1]
+            low = order[page]
+            root = is_root[depth]
+            child: Any = -1
+            while k < end:
+                seen = order[targets[k]]
+                if seen == 0:
+                    child = np.int64(targets[k])
+                    break
+                if seen < low:
+                    low = seen
+                    root = False
+                k += 1
+            order[page] = low
+            if child >= 0:
+                cursor[depth] = k  # the link is read again when the child is finished, for its low-link
+                is_root[depth] = root
+                depth += 1
+                path[depth] = child
+                cursor[depth] = offsets[child]
+                is_root[depth] = True
+                order[child] = visited
+                visited += np.uint32(1)
+                continue
+            depth -= 1
+            if not root:
+                open_pages[n_open] = page
+                n_open += 1
+                continue
+            visited -= np.uint32(1)
+            while n_open > 0 and order[open_pages[n_open - 1]] >= low:
+                n_open -= 1
+                order[open_pages[n_open]] = number
+                visited -= np.uint32(1)
+            order[page] = number
+            number -= np.uint32(1)
+    for page in range(n_pages):
+        order[page] -= number + np.uint32(1)
+    return n_pages - np.int64(number)

@@ -1,0 +1,311 @@
+"""Numbers in a stream of bits: the codes that a BV graph is written in.
+
+Each writes a whole number n >= 0 so that a reader knows where it ends.
+
+    unary      n zeros and a one
+    gamma      in unary, how many bits of n + 1 follow its leading one; then those bits
+    delta      the same, with that count in gamma
+    zeta k     unary h says that the count is from hk to hk + k - 1; a minimal binary code says which of those numbers
+    pi k       like gamma, with the count split: its high bits in unary, its last k in binary
+    golomb k   n // k in unary, n % k in minimal binary
+    nibble     n in octal, four bits a digit: a bit that is 1 for the last digit only, and the digit
+
+The minimal binary code of n < b gives the first numbers floor(log2 b) bits, and the others one bit more.
+
+Zeta: Boldi & Vigna, "Codes for the World Wide Web", Internet Mathematics 2 (2005). Pi: Apostolico & Drovandi, "Graph
+Compression by BFS", Algorithms 2 (2009), in the form that WebGraph's Rust version writes.
+
+Bits are kept in words, the first one highest. WebGraph can also fill its bytes from the lowest bit up
+(`endianness=little`): we mirror such bytes when we load them, so that zeros are counted in one way only, and what
+remains to be turned round is every field of several bits.
+
+Invariant: a function is given a position within the stream, reads nothing beyond the padding that follows it, and
+returns (number, position after it) or a negative number, ENDED or TOO_LARGE, which its caller passes on.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+ENDED = -1
+TOO_LARGE = -2
+
+# Numba calls it with one argument more than the function it makes has, which mypy cannot know.
+_intrinsic: Any = intrinsic
+
+# A field of bits is this long at most. Page ids have 32 bits, so nothing longer makes sense.
+_MOST_BITS = 60
+
+# A window may begin at the very end of the stream, and spans two words.
+_PADDING_WORDS = 2
+_BLOCK_BYTES = 1 << 24
+_MIRRORED_BYTES = np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)).reshape(256, 8)[:, ::-1])
+
+UNARY, GAMMA, DELTA, ZETA, PI, GOLOMB, NIBBLE = range(7)
+_KINDS = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA, "PI": PI, "GOLOMB": GOLOMB, "NIBBLE": NIBBLE}
+
+
+class Code(NamedTuple):
+    kind: int
+    k: int
+
+
+class Bits(NamedTuple):
+    """A file of bits in memory."""
+
+    words: NDArray[np.uint64]
+    n_bits: int
+    mirrored: bool
+
+
+class Stream(NamedTuple):
+    """The same for kernels, which are twice as fast if Numba has no references to an array to count."""
+
+    address: Any
+    n_bits: int
+    mirrored: bool
+
+
+def code_named(name: str, default_k: int) -> Code | None:
+    """The code that a flag calls GAMMA, ZETA, ZETA5 or PI2, say; `default_k` is for the names without a number."""
+    parts = re.fullmatch(r"(UNARY|GAMMA|DELTA|GOLOMB|NIBBLE|ZETA)|(ZETA|PI)([1-9])", name)
+    if parts is None:
+        return None
+    return Code(_KINDS[parts[1] or parts[2]], int(parts[3] or default_k))
+
+
+def load_bits(path: Path, mirrored: bool) -> Bits:
+    size_bytes = path.stat().st_size
+    words = np.zeros(-(-size_bytes // 8) + _PADDING_WORDS, np.uint64)
+    n_bytes = 0
+    with path.open("rb") as file:
+        while block := file.read(min(_BLOCK_BYTES, size_bytes - n_bytes)):
+            data = np.frombuffer(block + bytes(-len(block) % 8), np.uint8)
+            data = _MIRRORED_BYTES[data] if mirrored else data
+            words[n_bytes // 8 : (n_bytes + len(data)) // 8] = data.view(">u8")
+            n_bytes += len(block)
+    return Bits(words, 8 * n_bytes, mirrored)
+
+
+@_intrinsic
+def _leading_zeros(typing_context: Any, word: Any) -> Any:
+    """How many zeros a word begins with; 64 in the word 0."""
+
+    def instruction(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
+
+    return types.int64(types.uint64), instruction
+
+
+@_intrinsic
+def _turned_round(typing_context: Any, word: Any) -> Any:
+    """The word with its last bit first."""
+
+    def instruction(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitreverse(arguments[0])
+
+    return types.uint64(types.uint64), instruction
+
+
+@_intrinsic
+def _word_at(typing_context: Any, address: Any) -> Any:
+    def instruction(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = context.get_value_type(types.uint64).as_pointer()
+        return builder.load(builder.inttoptr(arguments[0], pointer))
+
+    return types.uint64(types.int64), instruction
+
+
+@njit(cache=True, nogil=True)
+def stream_of(bits: Any) -> Any:
+    """The stream of these bits; it is good as long as they are."""
+    return Stream(np.int64(bits.words.ctypes.data), bits.n_bits, bits.mirrored)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _window(stream: Any, position: int) -> Any:
+    """The 64 bits from a position on."""
+    address = stream.address + 8 * (position >> 6)
+    shift = np.uint64(position & 63)
+    # In two steps, for a shift by 64 is not defined.
+    ahead = _word_at(address + 8) >> np.uint64(1) >> (np.uint64(63) - shift)
+    return _word_at(address) << shift | ahead
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _field(stream: Any, window: Any, n: int) -> Any:
+    """The first n < 64 bits of a window as a number."""
+    if stream.mirrored:
+        return np.int64(_turned_round(window) & ((np.uint64(1) << np.uint64(n)) - np.uint64(1)))
+    return np.int64(window >> np.uint64(1) >> np.uint64(63 - n))
+
+
+@njit(cache=True, nogil=True)
+def _unary(stream: Any, position: int) -> tuple[int, int]:
+    start = position
+    zeros = _leading_zeros(_window(stream, position))
+    while zeros == 64:
+        position += 64
+        if position > stream.n_bits:
+            return ENDED, position
+        zeros = _leading_zeros(_window(stream, position))
+    position += zeros + 1
+    if position > stream.n_bits:
+        return ENDED, position
+    return position - start - 1, position
+
+
+@njit(cache=True, nogil=True)
+def _binary(stream: Any, position: int, n: int) -> tuple[int, int]:
+    if n > _MOST_BITS:
+        return TOO_LARGE, position
+    if position + n > stream.n_bits:
+        return ENDED, position
+    return _field(stream, _window(stream, position), n), position + n
+
+
+@njit(cache=True, nogil=True)
+def _minimal_binary(stream: Any, position: int, bound: int) -> tuple[int, int]:
+    n = 63 - _leading_zeros(np.uint64(bound))
+    n_short = (2 << n) - bound
+    number, position = _binary(stream, position, n)
+    if number < n_short:  # or negative
+        return number, position
+    bit, position = _binary(stream, position, 1)
+    if bit < 0:
+        return bit, position
+    return 2 * number + bit - n_short, position
+
+
+@njit(cache=True, nogil=True)
+def _after_leading_one(stream: Any, position: int, n: int) -> tuple[int, int]:
+    """The number whose successor has these n bits after its leading one; a negative n is passed on."""
+    if n < 0:
+        return n, position
+    rest, position = _binary(stream, position, n)
+    if rest < 0:
+        return rest, position
+    return (1 << n) + rest - 1, position
+
+
+@njit(cache=True, nogil=True)
+def _gamma(stream: Any, position: int) -> tuple[int, int]:
+    n, position = _unary(stream, position)
+    return _after_leading_one(stream, position, n)
+
+
+@njit(cache=True, nogil=True)
+def _delta(stream: Any, position: int) -> tuple[int, int]:
+    n, position = _gamma(stream, position)
+    return _after_leading_one(stream, position, n)
+
+
+@njit(cache=True, nogil=True)
+def _zeta(stream: Any, position: int, k: int) -> tuple[int, int]:
+    h, position = _unary(stream, position)
+    if h < 0:
+        return h, position
+    if h > _MOST_BITS or (h + 1) * k > _MOST_BITS:
+        return TOO_LARGE, position
+    low = 1 << (h * k)
+    rest, position = _minimal_binary(stream, position, (low << k) - low)
+    if rest < 0:
+        return rest, position
+    return low + rest - 1, position
+
+
+@njit(cache=True, nogil=True)
+def _pi(stream: Any, position: int, k: int) -> tuple[int, int]:
+    high, position = _unary(stream, position)
+    if high < 0:
+        return high, position
+    low, position = _binary(stream, position, k)
+    if low < 0:
+        return low, position
+    return _after_leading_one(stream, position, (high << k) + low)
+
+
+@njit(cache=True, nogil=True)
+def _golomb(stream: Any, position: int, k: int) -> tuple[int, int]:
+    quotient, position = _unary(stream, position)
+    if quotient < 0:
+        return quotient, position
+    if quotient > (1 << _MOST_BITS) // k:
+        return TOO_LARGE, position
+    rest, position = _minimal_binary(stream, position, k)
+    if rest < 0:
+        return rest, position
+    return quotient * k + rest, position
+
+
+@njit(cache=True, nogil=True)
+def _nibble(stream: Any, position: int) -> tuple[int, int]:
+    number = 0
+    for _ in range(_MOST_BITS // 3):
+        last, position = _binary(stream, position, 1)
+        if last < 0:
+            return last, position
+        digit, position = _binary(stream, position, 3)
+        if digit < 0:
+            return digit, position
+        number = 8 * number + digit
+        if last == 1:
+            return number, position
+    return TOO_LARGE, position
+
+
+@njit(cache=True, nogil=True)
+def read_any_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
+    """What `read_number` does, in any code and for numbers of any length."""
+    if code.kind == UNARY:
+        return _unary(stream, position)
+    if code.kind == GAMMA:
+        return _gamma(stream, position)
+    if code.kind == DELTA:
+        return _delta(stream, position)
+    if code.kind == ZETA:
+        return _zeta(stream, position, code.k)
+    if code.kind == PI:
+        return _pi(stream, position, code.k)
+    if code.kind == GOLOMB:
+        return _golomb(stream, position, code.k)
+    return _nibble(stream, position)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def read_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
+    """The number written at a position, and where the next one begins.
+
+    A number in one of the default codes mostly fits into one window: it is decoded here, everything else elsewhere.
+    """
+    window = _window(stream, position)
+    zeros = _leading_zeros(window)
+    rest = window << np.uint64(zeros + 1)
+    if code.kind == GAMMA and zeros < 32:
+        number = (1 << zeros) + _field(stream, rest, zeros) - 1
+        position += 2 * zeros + 1
+    elif code.kind == ZETA and (zeros + 1) * (code.k + 1) < 64:
+        n = (zeros + 1) * code.k - 1
+        low = 1 << (zeros * code.k)
+        number = _field(stream, rest, n)
+        position += zeros + 1 + n
+        if number < low:
+            number += low - 1
+        else:
+            number = 2 * number + np.int64(rest >> np.uint64(63 - n) & np.uint64(1)) - 1
+            position += 1
+    elif code.kind == UNARY and zeros < 64:
+        number = zeros
+        position += zeros + 1
+    else:
+        return read_any_number(stream, code, position)
+    if position > stream.n_bits:
+        return ENDED, position
+    return number, position

@@ -1,0 +1,83 @@
+"""GraphML, plain, .gz or .zst: read and written as a stream, never as a tree in memory.
+
+    <key id="url" for="node" attr.name="url" attr.type="string"/>     label or name are taken where url is missing
+    <key id="host" for="node" attr.name="host" attr.type="int"/>      numbers are kept, names are numbered
+    <graph edgedefault="directed">
+      <node id="0"><data key="url">http://a/</data><data key="host">0</data></node>
+      <edge source="0" target="1"/>
+
+Pages are numbered in the order of the node elements. An undirected edge is a link each way. Where no node has a url,
+label or name, the node ids are the URLs if all of them look like URLs. A page without a URL among others with one gets
+the empty URL; hosts are known only if every page has one.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import BinaryIO
+from xml.sax.saxutils import escape
+
+from orienteer.graph.formats.atomic import replaced
+from orienteer.graph.formats.compressed import byte_blocks, byte_writer
+from orienteer.graph.formats.graphml_document import NAMESPACE, Document
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.link_sorter import LinkSorter
+from orienteer.progress import Progress, silent
+
+_PAGES_PER_BLOCK = 1 << 14
+# What XML 1.0 has no way to write, not even as a character reference.
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def read(path: Path, progress: Progress = silent) -> LinkGraph:
+    with LinkSorter() as sorter:
+        document = Document(sorter)
+        for block in byte_blocks(path, progress):
+            document.feed(block)
+        return document.graph()
+
+
+def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
+    """Write it; a character that XML cannot hold becomes U+FFFD."""
+    with replaced(path) as new, byte_writer(new, path.name) as out:
+        out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'.encode())
+        for name, kind, known in (("url", "string", graph.urls), ("host", "int", graph.hosts)):
+            if known is not None:
+                out.write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'.encode())
+        out.write(b'<graph edgedefault="directed">\n')
+        for start in range(0, graph.n_pages, _PAGES_PER_BLOCK):
+            end = min(start + _PAGES_PER_BLOCK, graph.n_pages)
+            _write_nodes(graph, start, end, out)
+            progress("writing pages", end, graph.n_pages)
+        for start in range(0, graph.n_pages, _PAGES_PER_BLOCK):
+            end = min(start + _PAGES_PER_BLOCK, graph.n_pages)
+            _write_edges(graph, start, end, out)
+            progress("writing links", int(graph.offsets[end]), graph.n_links)
+        out.write(b"</graph>\n</graphml>\n")
+
+
+def _write_nodes(graph: LinkGraph, start: int, end: int, out: BinaryIO) -> None:
+    """Node ids are plain page ids, so that networkx.read_graphml(path, node_type=int) gives them back."""
+    values = [""] * (end - start)
+    if graph.urls is not None:
+        values = [f'<data key="url">{_escaped(url)}</data>' for url in graph.urls[start:end]]
+    if graph.hosts is not None:
+        hosts = graph.hosts[start:end].tolist()
+        values = [f'{value}<data key="host">{host}</data>' for value, host in zip(values, hosts, strict=True)]
+    nodes = (
+        f'<node id="{page}">{value}</node>\n' if value else f'<node id="{page}"/>\n'
+        for page, value in enumerate(values, start)
+    )
+    out.write("".join(nodes).encode())
+
+
+def _write_edges(graph: LinkGraph, start: int, end: int, out: BinaryIO) -> None:
+    for page in range(start, end):
+        head = f'<edge source="{page}" target="'
+        out.write("".join([f'{head}{target}"/>\n' for target in graph.links(page).tolist()]).encode())
+
+
+def _escaped(text: str) -> str:
+    # A bare carriage return would be read as a line feed.
+    return escape(_ILLEGAL.sub("\ufffd", text), {"\r": "&#13;"})

@@ -1,0 +1,249 @@
+"""A GraphML document as the XML parser reads it, element by element.
+
+Hostile documents stay cheap: a document type declaration is refused (entities that blow up, or fetch files, are
+declared there), and depth, the length of a value and of a tag are bounded.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import GraphFileError
+from orienteer.graph.formats.host_names import HostNumbering
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.link_sorter import LinkSorter
+from orienteer.graph.url_table import UrlTable
+
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+_URL_ROLES = ("url", "label", "name")  # in order of preference
+_MAX_DEPTH = 256
+_MAX_VALUE_LENGTH = 1 << 20
+_MAX_TAG_BYTES = 1 << 26
+
+_Attributes = dict[str, str]
+
+
+class _OpenNode(NamedTuple):
+    depth: int
+    page: int
+    values: dict[str, str]  # by role
+
+
+class Document:
+    """`feed` it the file's bytes, then ask for its `graph`."""
+
+    def __init__(self, sorter: LinkSorter) -> None:
+        self._sorter = sorter
+        self._parser = self._new_parser()
+        self._n_bytes = 0
+        self._starts = _handlers(
+            graph=self._start_graph,
+            node=self._start_node,
+            edge=self._start_edge,
+            hyperedge=self._refuse_hyperedge,
+            key=self._start_key,
+            default=self._start_default,
+            data=self._start_data,
+        )
+        self._ends = _handlers(node=self._end_node, data=self._end_text, default=self._end_text)
+        self._depth = 0
+        self._n_graphs = 0
+        self._directed = "true"  # what edges are that do not say it themselves
+        self._pages: dict[str, int] = {}
+        self._open_nodes: list[_OpenNode] = []
+        self._values = _PageValues()
+        self._roles: dict[str, str] = {}  # key id -> url, label, name or host
+        self._key_role: str | None = None
+        self._text: list[str] = []
+        self._text_goes_to: tuple[dict[str, str], str] | None = None
+        self._sources, self._targets = array("I"), array("I")
+        self._early_edges: list[tuple[_Attributes, int]] = []  # before a node they name; with the line
+
+    def feed(self, block: bytes) -> None:
+        self._n_bytes += len(block)
+        self._parse(block, False)
+        self._pass_links_on()
+        # The parser keeps an unfinished tag in memory and starts it anew with every block.
+        if self._n_bytes - self._parser.CurrentByteIndex > _MAX_TAG_BYTES:
+            raise GraphFileError(f"a tag of over {_MAX_TAG_BYTES >> 20} MiB: this is no GraphML")
+
+    def graph(self) -> LinkGraph:
+        self._parse(b"", True)
+        if self._n_graphs == 0:
+            raise GraphFileError("there is no graph in the document")
+        for attributes, line in self._early_edges:
+            for name in (attributes["source"], attributes["target"]):
+                if name not in self._pages:
+                    raise GraphFileError(f"line {line}: an edge names the node {name[:60]!r}, which is not there")
+            self._start_edge(attributes)
+        self._pass_links_on()
+        hosts, urls = self._values.in_page_order(set(self._roles.values()))
+        if urls is None and self._pages and all("://" in name for name in self._pages):
+            urls = UrlTable.of(self._pages)
+        return self._sorter.graph(len(self._pages), hosts, urls)
+
+    def _new_parser(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start_root
+        parser.EndElementHandler = self._end
+        parser.StartDoctypeDeclHandler = self._refuse_declaration
+        parser.EntityDeclHandler = self._refuse_declaration
+        return parser
+
+    def _parse(self, block: bytes, is_last: bool) -> None:
+        try:
+            self._parser.Parse(block, is_last)
+        except (expat.ExpatError, LookupError, ValueError) as error:  # the latter two: encodings
+            raise GraphFileError(f"not well-formed XML: {error}") from None
+
+    def _fault(self, what: str) -> GraphFileError:
+        return GraphFileError(f"line {self._parser.CurrentLineNumber}: {what}")
+
+    def _start_root(self, name: str, _: _Attributes) -> None:
+        kind = name.rpartition(" ")[2]
+        if kind != "graphml":
+            raise GraphFileError(f"this is no GraphML: the document is a <{kind[:60]}>")
+        self._depth = 1
+        self._parser.StartElementHandler = self._start
+
+    def _start(self, name: str, attributes: _Attributes) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self._fault(f"elements are nested more than {_MAX_DEPTH} deep")
+        handler = self._starts.get(name)
+        if handler is not None:
+            handler(attributes)
+
+    def _end(self, name: str) -> None:
+        handler = self._ends.get(name)
+        if handler is not None:
+            handler()
+        self._depth -= 1
+
+    def _refuse_declaration(self, *_: Any) -> None:
+        raise self._fault("document type and entity declarations are refused")
+
+    def _refuse_hyperedge(self, _: _Attributes) -> None:
+        raise self._fault("a hyperedge is no link between two pages")
+
+    def _start_graph(self, attributes: _Attributes) -> None:
+        if self._depth == 2 and self._n_graphs:
+            raise self._fault("there is more than one graph in the document")
+        self._n_graphs += 1
+        self._directed = "false" if attributes.get("edgedefault") == "undirected" else "true"
+
+    def _start_node(self, attributes: _Attributes) -> None:
+        name = attributes.get("id")
+        if name is None or name in self._pages:
+            raise self._fault("a node without id" if name is None else f"the node id {name[:60]!r} is there twice")
+        page = self._pages[name] = len(self._pages)
+        self._open_nodes.append(_OpenNode(self._depth, page, {}))
+
+    def _end_node(self) -> None:
+        node = self._open_nodes.pop()
+        self._values.add(node.page, node.values)
+
+    def _start_edge(self, attributes: _Attributes) -> None:
+        # Almost all of the time that reading takes goes by here.
+        pages = self._pages
+        try:
+            source, target = pages[attributes["source"]], pages[attributes["target"]]
+        except KeyError:
+            self._keep_for_later(attributes)
+            return
+        self._sources.append(source)
+        self._targets.append(target)
+        if attributes.get("directed", self._directed) == "false":
+            self._sources.append(target)
+            self._targets.append(source)
+
+    def _keep_for_later(self, attributes: _Attributes) -> None:
+        if "source" not in attributes or "target" not in attributes:
+            raise self._fault("an edge without source or target")
+        directed = attributes.get("directed", self._directed)
+        self._early_edges.append(({**attributes, "directed": directed}, self._parser.CurrentLineNumber))
+
+    def _pass_links_on(self) -> None:
+        self._sorter.add(np.array(self._sources), np.array(self._targets))
+        self._sources, self._targets = array("I"), array("I")
+
+    def _start_key(self, attributes: _Attributes) -> None:
+        role = attributes.get("attr.name", "").lower()
+        for_nodes = attributes.get("for", "all") in ("node", "all")
+        self._key_role = role if for_nodes and role in (*_URL_ROLES, "host") else None
+        if self._key_role is not None:
+            self._roles[attributes.get("id", "")] = role
+
+    def _start_default(self, _: _Attributes) -> None:
+        if self._key_role is not None:
+            self._collect_text(self._values.defaults, self._key_role)
+
+    def _start_data(self, attributes: _Attributes) -> None:
+        role = self._roles.get(attributes.get("key", ""))
+        # Data may also stand in an edge or a graph, which may stand in a node.
+        if role is not None and self._open_nodes and self._open_nodes[-1].depth == self._depth - 1:
+            self._collect_text(self._open_nodes[-1].values, role)
+
+    def _collect_text(self, values: dict[str, str], role: str) -> None:
+        self._text_goes_to = values, role
+        self._text.clear()
+        self._parser.CharacterDataHandler = self._add_text
+
+    def _add_text(self, text: str) -> None:
+        self._text.append(text)
+        if sum(map(len, self._text)) > _MAX_VALUE_LENGTH:
+            raise self._fault(f"a value of over {_MAX_VALUE_LENGTH:,} characters")
+
+    def _end_text(self) -> None:
+        if self._text_goes_to is not None:
+            values, role = self._text_goes_to
+            values[role] = "".join(self._text)
+            self._text_goes_to = None
+            self._parser.CharacterDataHandler = None
+
+
+def _handlers(**handlers: Callable[..., None]) -> dict[str, Callable[..., None]]:
+    """Handlers by element name, without a namespace and with GraphML's, which has been written in two ways."""
+    spaces = ("", f"{NAMESPACE} ", f"{NAMESPACE}/graphml ")
+    return {space + name: handler for name, handler in handlers.items() for space in spaces}
+
+
+class _PageValues:
+    """URL and host of page after page, flat, in the order in which the node elements end."""
+
+    def __init__(self) -> None:
+        self.defaults: dict[str, str] = {}
+        self._pages = array("I")
+        self._hosts = HostNumbering()
+        self._url_bytes = bytearray()
+        self._url_ends = array("q", [0])
+        self._any_url = False
+
+    def add(self, page: int, values: dict[str, str]) -> None:
+        values = {**self.defaults, **values}
+        urls = [values[role] for role in _URL_ROLES if role in values]
+        url = next(filter(None, urls), "")
+        self._any_url |= bool(urls)
+        self._url_bytes += url.encode()
+        self._url_ends.append(len(self._url_bytes))
+        self._hosts.add(values["host"].strip() if "host" in values else None)
+        self._pages.append(page)
+
+    def in_page_order(self, roles: set[str]) -> tuple[NDArray[np.int32] | None, UrlTable | None]:
+        """(hosts, URLs); those of a document without nodes are known if they are declared."""
+        hosts = self._hosts.ids() if self._pages or "host" in roles else None
+        urls = None
+        if self._any_url or (not self._pages and roles.intersection(_URL_ROLES)):
+            urls = UrlTable(np.frombuffer(self._url_bytes, np.uint8), np.array(self._url_ends, np.int64))
+        order = np.argsort(np.array(self._pages), kind="stable")
+        if (order[1:] < order[:-1]).any():  # a node holds a graph, and ends after its nodes
+            hosts = None if hosts is None else hosts[order]
+            urls = None if urls is None else urls.taken(order)
+        return hosts, urls

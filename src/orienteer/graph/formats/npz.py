@@ -1,0 +1,154 @@
+"""NumPy archive: `indptr` and `indices` (compressed sparse rows), optional `host`; URLs in NAME.urls.txt.gz beside it.
+
+Further arrays are ignored. Rows may be unsorted and hold repeats and self-links, which are dropped.
+What scipy.sparse.save_npz wrote is read too: a link for every entry that is not zero.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import GraphFileError, OrienteerError
+from orienteer.graph import csr
+from orienteer.graph.formats.atomic import replaced
+from orienteer.graph.formats.url_lines import (
+    read_urls,
+    refuse_stale_sidecar,
+    sidecar_name,
+    sidecar_of,
+    write_urls,
+)
+from orienteer.graph.link_graph import LinkGraph, page_ids
+from orienteer.graph.url_table import UrlTable
+from orienteer.progress import Progress, silent
+
+_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+_BLOCK_BYTES = 1 << 24
+
+
+def read(path: Path, progress: Progress = silent) -> LinkGraph:
+    progress("reading links", 0, 0)
+    with path.open("rb") as raw:
+        if raw.read(4) not in _ZIP_STARTS:
+            raise GraphFileError("not a NumPy archive (.npz)")
+        raw.seek(0)
+        with _corruption_named():
+            content = _content(raw)
+    if not isinstance(content, dict):
+        return LinkGraph.from_scipy(content, urls=_urls(path, content.shape[0], progress))
+    offsets = _offsets(content["indptr"], len(content["indices"]))
+    return _graph(offsets, content["indices"], content.get("host"), _urls(path, len(offsets) - 1, progress))
+
+
+def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
+    if graph.urls is None:
+        refuse_stale_sidecar(path)
+    with replaced(path) as new:
+        with zipfile.ZipFile(new, "w") as archive:
+            _write_array(archive, "indptr", graph.offsets, progress)
+            _write_array(archive, "indices", graph.targets, progress)
+            if graph.hosts is not None:
+                _write_array(archive, "host", graph.hosts, progress)
+        if graph.urls is not None:
+            write_urls(graph.urls, sidecar_name(path), progress)
+
+
+@contextmanager
+def _corruption_named() -> Iterator[None]:
+    """The many ways in which NumPy, SciPy and zipfile say that a file is broken, as one."""
+    try:
+        yield
+    except (OrienteerError, MemoryError):
+        raise
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise GraphFileError(f"the archive is truncated or corrupt ({reason})") from None
+
+
+def _content(raw: BinaryIO) -> Any:
+    """A SciPy matrix, or arrays by name."""
+    with np.load(raw, allow_pickle=False) as archive:
+        if {"format", "shape"} <= set(archive.files):
+            return _scipy_matrix(raw)
+        missing = [name for name in ("indptr", "indices") if name not in archive.files]
+        if missing:
+            there = ", ".join(archive.files)[:200] or "nothing"
+            raise GraphFileError(f"no array {missing[0]!r} in the archive (it holds {there})")
+        names = [name for name in ("indptr", "indices", "host") if name in archive.files]
+        return {name: _whole_numbers(name, archive[name]) for name in names}
+
+
+def _scipy_matrix(raw: BinaryIO) -> Any:
+    import scipy.sparse
+
+    raw.seek(0)
+    matrix = scipy.sparse.load_npz(raw)
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphFileError(f"an adjacency matrix is square; this one is {' x '.join(map(str, matrix.shape))}")
+    if hasattr(matrix, "check_format"):
+        # SciPy converts without bounds checks what it read without bounds checks.
+        matrix.check_format(full_check=True)
+    return matrix
+
+
+def _urls(path: Path, n_pages: int, progress: Progress) -> UrlTable | None:
+    sidecar = sidecar_of(path)
+    if sidecar is None:
+        return None
+    urls = read_urls(sidecar, progress)
+    if len(urls) != n_pages:
+        raise GraphFileError(f"{sidecar.name} holds {len(urls):,} URLs, but the graph has {n_pages:,} pages")
+    return urls
+
+
+def _whole_numbers(name: str, array: Any) -> NDArray[Any]:
+    if not isinstance(array, np.ndarray):
+        raise GraphFileError(f"{name} is no array")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise GraphFileError(f"{name} is {array.ndim}-dimensional {array.dtype}; expected a row of whole numbers")
+    return array
+
+
+def _offsets(indptr: NDArray[Any], n_indices: int) -> NDArray[np.int64]:
+    offsets = np.ascontiguousarray(indptr, np.int64)
+    if len(offsets) == 0:
+        raise GraphFileError("indptr is empty (that of an empty graph holds one 0)")
+    if offsets[0] != 0:
+        raise GraphFileError(f"indptr starts at {offsets[0]}, not 0")
+    decreasing = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if len(decreasing):
+        raise GraphFileError(f"indptr decreases after page {decreasing[0]}")
+    if offsets[-1] != n_indices:
+        raise GraphFileError(f"indptr ends at {offsets[-1]:,}, but there are {n_indices:,} indices")
+    return offsets
+
+
+def _graph(
+    offsets: NDArray[np.int64], indices: NDArray[Any], hosts: NDArray[Any] | None, urls: UrlTable | None
+) -> LinkGraph:
+    n_pages = len(offsets) - 1
+    targets = np.ascontiguousarray(page_ids("indices", indices, n_pages))
+    fault, _ = csr.first_fault(offsets, targets, len(targets))
+    if fault:
+        return LinkGraph.from_links(n_pages, csr.row_ids(offsets), targets, hosts, urls)
+    return LinkGraph(offsets, targets, hosts, urls)
+
+
+def _write_array(archive: zipfile.ZipFile, name: str, array: NDArray[Any], progress: Progress) -> None:
+    """What np.savez_compressed does, but it tells how far it is, and the same graph gives the same bytes."""
+    entry = zipfile.ZipInfo(f"{name}.npy")
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    with archive.open(entry, "w", force_zip64=True) as out:
+        header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(out, header)
+        step = _BLOCK_BYTES // array.itemsize
+        for start in range(0, len(array), step):
+            out.write(np.ascontiguousarray(array[start : start + step]).data)
+            progress(f"writing {name}", min(start + step, len(array)), len(array))

@@ -1,0 +1,207 @@
+"""WARC: the links of the HTML pages in an archive (.warc, .warc.gz, .warc.zst).
+
+A response with HTML and a 2xx status is a page with its links; a redirect is a page with one link. What they link to
+is a page too, known but not fetched. Ids are in order of discovery. Where a URL was recorded twice the last record
+counts; a `revisit` says that nothing changed, so it counts only for a URL with no record before it.
+
+Memory is bounded by the URLs and links, whatever the archive holds: no record is read beyond MAX_PAGE_BYTES, neither
+as stored nor decompressed. fastwarc takes a truncated archive for a finished one, so lengths are checked here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from array import array
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+import numpy as np
+from fastwarc.warc import ArchiveIterator, WarcRecord
+
+from orienteer.errors import GraphFileError
+from orienteer.extract.links import extract_links
+from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.graph.hosts import host_ids
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.url_table import GrowingUrlTable
+from orienteer.progress import Progress, silent
+from orienteer.url import canonical_url
+
+MAX_PAGE_BYTES = 32 << 20
+MAX_CODINGS = 4  # of one payload; each layer of a header that asks for thousands would take its buffers
+
+HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
+
+
+def read(path: Path, progress: Progress = silent) -> LinkGraph:
+    links = _Links()
+    n_records = 0
+    with closing(_blocks(path, lambda _, done, total: progress("reading records", done, total))) as blocks:
+        stream = cast(BinaryIO, _Stream(blocks))
+        try:
+            # Quirks: headers whose lines end in a bare \n are read too.
+            for record in ArchiveIterator(stream, parse_http=False, quirks_mode=True, stream_detect=False):
+                _read_record(record, links)
+                n_records += 1
+        except GraphFileError as error:
+            raise GraphFileError(f"{error} {_after(n_records)}") from None
+        except OSError as error:
+            if error.errno is not None:  # of the system, not of fastwarc
+                raise
+            if n_records:
+                raise GraphFileError(f"the archive is corrupt {_after(n_records)} ({error})") from None
+    if not n_records:
+        raise GraphFileError("no WARC records in it")
+    return links.graph()
+
+
+def _after(n_records: int) -> str:
+    return f"after record {n_records:,}" if n_records else "in its first record"
+
+
+def _blocks(path: Path, progress: Progress) -> Generator[bytes, None, None]:
+    """The decompressed bytes, block by block. A truncated .gz gives all it holds first: its records are counted."""
+    if path.suffix.lower() != ".gz":
+        yield from byte_blocks(path, progress)
+        return
+    size = path.stat().st_size
+    with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as stream:
+        try:
+            while block := stream.read1(1 << 20):
+                progress("reading", raw.tell(), size)
+                yield block
+        except EOFError:
+            raise GraphFileError("the archive is truncated") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise GraphFileError(f"the archive is corrupt ({error})") from None
+
+
+class _Stream:
+    """Blocks of bytes as the file object that fastwarc reads from."""
+
+    def __init__(self, blocks: Generator[bytes, None, None]) -> None:
+        self._blocks = blocks
+        self._rest = memoryview(b"")
+        self._position = 0
+
+    def read(self, size: int) -> bytes:
+        if not self._rest:
+            self._rest = memoryview(next(self._blocks, b""))
+        piece, self._rest = bytes(self._rest[:size]), self._rest[size:]
+        self._position += len(piece)
+        return piece
+
+    def tell(self) -> int:
+        return self._position
+
+
+class _Links:
+    """The links found so far, record by record, in flat arrays."""
+
+    def __init__(self) -> None:
+        self._urls = GrowingUrlTable()
+        self._pages = array("q")  # the page of each record
+        self._n_links = array("q")  # the number of its links
+        self._targets = array("I")
+        self._recorded: set[int] = set()
+
+    def add(self, url: str, links: list[str]) -> None:
+        """The page at `url` has these links, and no longer those of an earlier record."""
+        ids = self._urls.intern([url, *links])
+        self._pages.append(int(ids[0]))
+        self._n_links.append(len(links))
+        self._targets.frombytes(ids[1:].astype(np.uint32).tobytes())
+        self._recorded.add(int(ids[0]))
+
+    def is_recorded(self, url: str) -> bool:
+        return int(self._urls.intern([url])[0]) in self._recorded
+
+    def graph(self) -> LinkGraph:
+        pages = np.frombuffer(self._pages, np.int64)
+        n_links = np.frombuffer(self._n_links, np.int64)
+        last_record = np.full(len(self._urls), -1, np.int64)
+        last_record[pages] = np.arange(len(pages))  # of repeated pages, the last assignment stays
+        counts = np.repeat(last_record[pages] == np.arange(len(pages)), n_links)
+        sources = np.repeat(pages, n_links)[counts]
+        targets = np.frombuffer(self._targets, np.uint32)[counts]
+        urls = self._urls.freeze()
+        hosts, _ = host_ids(urls)
+        return LinkGraph.from_links(len(urls), sources, targets, hosts, urls)
+
+
+def _read_record(record: WarcRecord, links: _Links) -> None:
+    kind = (record.headers.get("WARC-Type") or "").lower()
+    block = _block(record, kind in ("response", "revisit"))
+    # Old writers put the URI in angle brackets, as the standard's examples did.
+    url = canonical_url((record.headers.get("WARC-Target-URI") or "").strip("<>"))
+    if block is None or url is None:
+        return
+    found = _links_of_response(block, url)
+    if found is not None and (kind == "response" or not links.is_recorded(url)):
+        links.add(url, found)
+
+
+def _block(record: WarcRecord, wanted: bool) -> bytes | None:
+    """The record's content block, to its end; None if it is not wanted or too long."""
+    promised = record.headers.get("Content-Length") or ""
+    if not promised.isdecimal():
+        raise GraphFileError("the archive is truncated or corrupt")
+    block = None
+    if wanted and record.content_length <= MAX_PAGE_BYTES:
+        block = b"".join(iter(lambda: record.reader.read(1 << 20), b""))
+        n_bytes = len(block)
+    else:
+        n_bytes = record.consume()
+    if n_bytes < int(promised):
+        raise GraphFileError("the archive is truncated")
+    return block
+
+
+def _links_of_response(block: bytes, url: str) -> list[str] | None:
+    """The links of an HTTP response as it came over the wire; None if it is no page and no redirect."""
+    try:
+        response = _response(block, "none")
+    except OSError:  # endless headers
+        return None
+    status = response.http_headers.status_code or 0
+    if 300 <= status < 400:
+        location = response.http_headers.get_bytes(b"Location")
+        target = None if location is None else canonical_url(location.decode("utf-8", "replace"), url)
+        return None if target is None else [target]
+    if not 200 <= status < 300 or (response.http_content_type or "").lower() not in HTML_TYPES:
+        return None
+    html = _payload(block, response)
+    charset = (response.http_charset or "").strip("\"' ")
+    return None if html is None else extract_links(html, url, charset or None)
+
+
+def _response(block: bytes, decode: Literal["none", "all"]) -> WarcRecord:
+    # A record of its own: whatever is wrong inside a response, the archive can be read on behind it.
+    record = WarcRecord()
+    record.set_bytes_content(block)
+    record.is_http = True
+    record.parse_http(decode, quirks_mode=True)
+    return record
+
+
+def _payload(block: bytes, response: WarcRecord) -> bytes | None:
+    """The payload without its transfer and content codings; None if it is too long."""
+    headers = response.http_headers
+    codings = ",".join((*headers.get_multiple("Transfer-Encoding"), *headers.get_multiple("Content-Encoding")))
+    as_stored = response.reader.read()
+    if not codings or codings.count(",") >= MAX_CODINGS:
+        return as_stored
+    parts, n_bytes = [], 0
+    try:
+        reader = _response(block, "all").reader
+        while n_bytes <= MAX_PAGE_BYTES and (part := reader.read(1 << 20)):
+            parts.append(part)
+            n_bytes += len(part)
+    except OSError:
+        # Cut off: what came before counts. Not coded at all: some archives keep the headers but store plain text.
+        if not parts:
+            return as_stored
+    return b"".join(parts) if n_bytes <= MAX_PAGE_BYTES else None

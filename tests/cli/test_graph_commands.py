@@ -1,0 +1,124 @@
+"""The commands as a person runs them: real processes, real output."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def orienteer(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "orienteer", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "COLUMNS": "100"})
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("webs") / "web"
+    said = orienteer("graph", "generate", path, "--pages", 2000, "--urls").stdout
+    assert "2,000 pages" in said
+    return path
+
+
+def test_info_prints_the_figures(web: Path) -> None:
+    said = orienteer("graph", "info", web, "--top", 3).stdout
+    for expected in ("pages", "2,000", "dangling", "strong components", "links between hosts", "median", "http://h"):
+        assert expected in said
+
+
+def test_info_as_json_is_the_same_for_machines(web: Path) -> None:
+    facts = json.loads(orienteer("graph", "info", web, "--json", "--top", 2).stdout)
+    assert facts["n_pages"] == 2000
+    assert facts["out_degree"]["max"] >= facts["out_degree"]["median"] > 0
+    assert 0 < facts["inter_host_share"] < 0.2
+    assert len(facts["top_pages"]) == 2
+    assert facts["top_pages"][0]["rank"] >= facts["top_pages"][1]["rank"]
+
+
+@pytest.mark.parametrize("name", ["web.npz", "web.csv.gz", "web.parquet", "web.graphml", "folder"])
+def test_convert_there_and_back(web: Path, tmp_path: Path, name: str) -> None:
+    orienteer("graph", "convert", web, tmp_path / name)
+    orienteer("graph", "convert", tmp_path / name, tmp_path / "back", "--hosts")
+    facts = [json.loads(orienteer("graph", "info", path, "--json").stdout) for path in (web, tmp_path / "back")]
+    assert facts[0] == facts[1]
+
+
+def test_convert_to_urls(web: Path, tmp_path: Path) -> None:
+    said = json.loads(orienteer("graph", "convert", web, tmp_path / "links.tsv", "--urls", "--json").stdout)
+    assert said["format"] == "edges"
+    assert "http://h0.example/\thttp://" in (tmp_path / "links.tsv").read_text()
+
+
+def test_the_same_rng_generates_the_same_files(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        orienteer("graph", "generate", tmp_path / name, "-n", 300, "--rng", 2 if name == "c.txt" else 1)
+    files = [(tmp_path / name).read_bytes() for name in ("a.txt", "b.txt", "c.txt")]
+    assert files[0] == files[1] != files[2]
+
+
+def bad_inputs(folder: Path) -> dict[str, tuple[list[object], str]]:
+    (folder / "empty").mkdir()
+    (folder / "broken.npz").write_bytes(b"PK\x03\x04 not really")
+    (folder / "broken.csv").write_text("0,1\n1,x\n")
+    (folder / "letter.docx").write_text("dear")
+    return {
+        "missing file": (["graph", "info", folder / "nowhere.npz"], "no such file"),
+        "no graph folder": (["graph", "info", folder / "empty"], "not a graph folder"),
+        "corrupt archive": (["graph", "info", folder / "broken.npz"], "broken.npz"),
+        "broken line": (["graph", "info", folder / "broken.csv"], "line 2: expected two page ids"),
+        "unknown ending": (["graph", "info", folder / "letter.docx"], "cannot tell the format"),
+        "unknown format": (["graph", "info", folder / "broken.csv", "--format", "edgs"], "did you mean 'edges'"),
+        "no such target folder": (["graph", "generate", folder / "no" / "web", "-n", 9], "does not exist"),
+        "urls of a graph without": (["graph", "convert", folder / "broken.csv", folder / "x.npz", "--urls"], "--urls"),
+        "a share above one": (["graph", "generate", folder / "web", "--dangling", 3], "from 0 to 1"),
+    }
+
+
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    for name, (arguments, message) in bad_inputs(tmp_path).items():
+        done = orienteer(*arguments, code=2)
+        assert message in done.stderr, name
+        assert done.stderr.startswith("orienteer: "), name
+        assert done.stderr.count("\n") == 1, name
+        assert done.stdout == "", name
+
+
+@pytest.mark.parametrize("arguments", [["grph"], ["graph", "info"], ["graph", "generate", "x", "--pages", "many"]])
+def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
+    assert orienteer(*arguments, code=2).stdout == ""
+
+
+def test_a_full_disk_leaves_no_half_graph(tmp_path: Path) -> None:
+    limited = f"ulimit -f 8; exec {sys.executable} -m orienteer graph generate {tmp_path}/web.txt -n 5000"
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "File too large" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "orienteer", "graph", "generate", str(tmp_path / "web"), "-n", "30000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "orienteer: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_early_is_no_error(web: Path) -> None:
+    pipe = f"{sys.executable} -m orienteer graph info {web} --json --top 2000 | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], capture_output=True, text=True, timeout=120)
+    assert done.stderr == ""
+    assert done.stdout == "{\n"

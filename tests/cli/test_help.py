@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = [[], ["demo"], ["graph"], ["graph", "info"], ["graph", "convert"], ["graph", "generate"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_and_leaf_commands_an_example(command: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", "orienteer", *command, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+    if command and command != ["graph"]:
+        assert f"Example: orienteer {' '.join(command)}" in done.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """Help must answer at once: no NumPy, no Numba, nothing compiled."""
+    script = (
+        "import sys; sys.argv = ['orienteer', '--help']\n"
+        "from orienteer.cli.main import app\n"
+        "try: app()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'pyarrow', 'networkx', 'turbohtml'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_version_is_the_package_version() -> None:
+    from importlib.metadata import version
+
+    done = subprocess.run([sys.executable, "-m", "orienteer", "--version"], capture_output=True, text=True)
+    assert done.stdout.strip() == f"orienteer {version('orienteer')}"

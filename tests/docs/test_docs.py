@@ -1,0 +1,84 @@
+"""The documents name things that exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_paths_named_in_the_documents_exist(name: str) -> None:
+    text = FENCED.sub("", (ROOT / name).read_text())
+    linked = re.findall(r"\]\(([^)#:]+)\)", text)
+    quoted = re.findall(r"`((?:src|tests|benchmarks|docs|\.ci)/[\w./-]*|[\w]+\.(?:md|toml))`", text)
+    for path in linked + quoted:
+        assert (ROOT / path).exists(), f"{name} names {path}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_make_targets_named_in_the_documents_exist(name: str) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for target in re.findall(r"`?make ([a-z-]+)`", (ROOT / name).read_text()):
+        assert target in targets
+
+
+def commands_in_documents() -> list[str]:
+    found = set()
+    for name in DOCUMENTS:
+        for line in (ROOT / name).read_text().splitlines():
+            for command in re.findall(r"(?:^|`)\s*(?:\.venv/bin/)?(orienteer(?: [a-z]+)+)", line):
+                found.add(command)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("command", commands_in_documents())
+def test_commands_named_in_the_documents_exist(command: str) -> None:
+    words = command.split()[1:]
+    done = subprocess.run([sys.executable, "-m", "orienteer", *words, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+def test_there_are_commands_to_check() -> None:
+    assert len(commands_in_documents()) >= 3
+
+
+def python_blocks() -> list[str]:
+    return [code for name in DOCUMENTS for kind, code in FENCED.findall((ROOT / name).read_text()) if kind == "python"]
+
+
+@pytest.mark.parametrize("code", python_blocks())
+def test_python_in_the_documents_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "document", "exec"), {})
+
+
+def test_the_architecture_has_a_heading_for_every_folder() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    package = ROOT / "src" / "orienteer"
+    folders = [path for path in package.rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    for folder in folders:
+        name = folder.relative_to(package).as_posix()
+        assert re.search(rf"^##+ `{name}/`", text, re.MULTILINE), f"no heading for {name}/"
+
+
+def test_the_architecture_names_every_graph_module() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    for module in (ROOT / "src" / "orienteer" / "graph").glob("[a-z]*.py"):
+        assert f"`{module.stem}`" in text, f"ARCHITECTURE.md does not name {module.stem}"
+
+
+def test_no_document_or_source_names_this_machine() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    home = str(ROOT.parent)
+    if home in ("/", "/tmp"):
+        pytest.skip("the checkout lies too high up to tell its path from any other")
+    for file in files:
+        assert f"{home}/" not in (ROOT / file).read_text(errors="replace"), file

@@ -1,0 +1,38 @@
+"""Slow and obvious: what the kernels must equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orienteer.graph.link_graph import LinkGraph
+
+
+def dense_links(graph: LinkGraph) -> np.ndarray:
+    """Boolean matrix: [i, j] where i links to j."""
+    matrix = np.zeros((graph.n_pages, graph.n_pages), bool)
+    matrix[graph.sources(), graph.targets] = True
+    return matrix
+
+
+def dense_pagerank(graph: LinkGraph, trust: np.ndarray, dangling: np.ndarray, damping: float) -> np.ndarray:
+    """Solve r = d W r + d (rank on dangling pages) u + (1 - d) t as it stands."""
+    n = graph.n_pages
+    links = dense_links(graph).astype(float)
+    degrees = links.sum(axis=1)
+    step = np.where(degrees[:, None] > 0, links / np.maximum(degrees, 1)[:, None], dangling[None, :]).T
+    return np.linalg.solve(np.eye(n) - damping * step, (1 - damping) * trust)
+
+
+def dense_reach(graph: LinkGraph, hops: int) -> np.ndarray:
+    """Boolean matrix: [i, j] where j is within `hops` links of i."""
+    step = np.eye(graph.n_pages, dtype=bool) | dense_links(graph)
+    reached = np.eye(graph.n_pages, dtype=bool)
+    for _ in range(hops):
+        reached = reached @ step
+    return reached
+
+
+def dense_components(graph: LinkGraph) -> np.ndarray:
+    """Boolean matrix: [i, j] where i and j can reach each other."""
+    reached = dense_reach(graph, graph.n_pages)
+    return reached & reached.T

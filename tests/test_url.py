@@ -1,0 +1,177 @@
+"""Canonical URLs, hosts and sites."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from orienteer.url import MAX_URL_BYTES, canonical_url, host_of, site_of
+
+BASE = "https://example.org/a/b/c?d"
+
+url_texts = st.one_of(
+    st.text(),
+    st.text("htps:/.?#@%[]\\ \t\nabAB09-_ä.\u3002\u00ad", max_size=40),
+    st.builds(
+        "{}://{}{}{}".format,
+        st.sampled_from(["http", "HTTPS", "ftp"]),
+        st.text(max_size=12),
+        st.sampled_from("/:@?#"),
+        st.text(),
+    ),
+    st.builds("http://{}/{}".format, st.from_regex(r"[a-zA-Z0-9.:_-]{1,20}", fullmatch=True), st.text()),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("http://example.org", "http://example.org/"),
+        ("HTTP://EXAMPLE.org:80/A", "http://example.org/A"),
+        ("https://example.org:443/?", "https://example.org/?"),
+        ("https://example.org:80/", "https://example.org:80/"),
+        ("http://example.org/a/./b/../c", "http://example.org/a/c"),
+        ("http://example.org/%7Ea/ä b?ü", "http://example.org/%7Ea/%C3%A4%20b?%C3%BC"),
+        ("http://example.org/a#part", "http://example.org/a"),
+        ("http://example.org/a?b#c#d", "http://example.org/a?b"),
+        ("http://user:secret@example.org/a@b", "http://example.org/a@b"),
+        ("http://:secret@example.org/", "http://example.org/"),
+        ("http://@example.org/", "http://example.org/"),
+        ("http://münchen.de/", "http://xn--mnchen-3ya.de/"),
+        ("http://0x7f.1/", "http://127.0.0.1/"),
+        ("http://[0:0::1]:8080/x", "http://[::1]:8080/x"),
+        (" \thttp://exa\nmple.org/a\tb ", "http://example.org/ab"),
+        ("http:\\\\example.org\\a", "http://example.org/a"),
+    ],
+)
+def test_an_absolute_url_is_written_as_the_standard_says(text, canonical):
+    assert canonical_url(text) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("x", "https://example.org/a/b/x"),
+        ("../x", "https://example.org/a/x"),
+        ("../../../../x", "https://example.org/x"),
+        ("/x", "https://example.org/x"),
+        ("//other.org/x", "https://other.org/x"),
+        ("?x", "https://example.org/a/b/c?x"),
+        ("#x", "https://example.org/a/b/c?d"),
+        ("", "https://example.org/a/b/c?d"),
+        ("http:x", "http://x/"),
+        ("https:x", "https://example.org/a/b/x"),
+    ],
+)
+def test_a_relative_url_starts_from_its_base(text, canonical):
+    assert canonical_url(text, BASE) == canonical
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mailto:a@example.org",
+        "javascript:void(0)",
+        "data:text/html,x",
+        "ftp://example.org/",
+        "file:///etc/passwd",
+        "about:blank",
+        "http://",
+        "http://a b/",
+        "http://example.org:99999/",
+        "http://[::1/",
+        "http://1.2.3.4.5/",
+        "http://example.org/\ud800",
+        "tel:1",
+    ],
+)
+def test_what_no_crawler_could_fetch_has_no_canonical_url(text):
+    assert canonical_url(text) is None
+    assert canonical_url(text, BASE) is None
+
+
+def test_a_relative_url_without_base_or_with_a_broken_one_has_no_canonical_url():
+    assert canonical_url("x/y") is None
+    assert canonical_url("x/y", "no url") is None
+    assert canonical_url("x/y", "http://\ud800/") is None
+
+
+def test_a_url_may_be_long_but_not_too_long():
+    stem = "http://example.org/"
+    longest = stem + "a" * (MAX_URL_BYTES - len(stem))
+    assert canonical_url(longest) == longest
+    assert canonical_url(longest + "a") is None
+    assert canonical_url(longest + "#" + "a" * 5000) == longest
+    assert canonical_url(stem + "ä" * (MAX_URL_BYTES // 4)) is None
+    assert canonical_url(stem + "a" * 50_000_000) is None
+
+
+@given(url_texts)
+@example("http://a/?\ud800")
+@example("http://a//..//b")
+@example("http://xn--a.b/")
+def test_a_canonical_url_is_its_own_canonical_url(text):
+    url = canonical_url(text, BASE)
+    if url is not None:
+        assert canonical_url(url) == canonical_url(url, BASE) == url
+        assert url.isascii()
+        assert "#" not in url
+        assert host_of(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://example.org/a", "example.org"),
+        ("https://example.org", "example.org"),
+        ("http://example.org:80/", "example.org"),
+        ("https://example.org:443/", "example.org"),
+        ("http://example.org:443/", "example.org:443"),
+        ("http://EXAMPLE.org:8080/", "example.org:8080"),
+        ("http://user@example.org/", "example.org"),
+        ("http://[::1]:81/", "[::1]:81"),
+        ("file://example.org/x", "example.org"),
+        ("ftp://example.org:21/", "example.org"),
+        ("mailto:a@b", ""),
+        ("A title: with a colon", ""),
+        ("file:///x", ""),
+        ("/x", ""),
+        ("", ""),
+        ("http://\ud800/", ""),
+    ],
+)
+def test_a_host_is_a_name_and_a_port_that_is_not_the_usual_one(url, host):
+    assert host_of(url) == host
+
+
+@pytest.mark.parametrize(
+    ("host", "site"),
+    [
+        ("example.org", "example.org"),
+        ("a.b.example.org", "example.org"),
+        ("a.b.example.org:8080", "example.org"),
+        ("www.bbc.co.uk", "bbc.co.uk"),
+        ("co.uk", "co.uk"),
+        ("someone.github.io", "someone.github.io"),
+        ("github.io", "github.io"),
+        ("a.unheard-of-tld", "a.unheard-of-tld"),
+        ("www.xn--mnchen-3ya.de", "xn--mnchen-3ya.de"),
+        ("www.example.org.", "example.org"),
+        ("localhost", "localhost"),
+        ("localhost:8000", "localhost"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1:8000", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("[::1]:8000", "[::1]"),
+        ("", ""),
+    ],
+)
+def test_a_site_is_the_registrable_domain_of_a_host(host, site):
+    assert site_of(host) == site
+
+
+@given(url_texts)
+def test_every_host_has_a_site_that_is_its_own_site(text):
+    site = site_of(host_of(text))
+    assert site_of(site) == site
