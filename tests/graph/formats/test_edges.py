@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
 
 import orienteer as ori
 from orienteer.graph import link_sorter, shapes
 from orienteer.graph.formats import compressed
+from orienteer.graph.formats.compressed import zstd
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 
@@ -87,7 +87,7 @@ def test_a_file_of_many_blocks_and_more_links_than_memory(
 
 
 def test_several_zstandard_frames_are_one_file(tmp_path: Path) -> None:
-    frames = b"".join(zstandard.compress(line) for line in (b"0 1\n", b"1 2\n", b"2 0\n"))
+    frames = b"".join(zstd.compress(line) for line in (b"0 1\n", b"1 2\n", b"2 0\n"))
     assert read_text(tmp_path, frames, "links.txt.zst").n_links == 3
 
 
@@ -125,7 +125,7 @@ def test_an_empty_file_is_an_empty_graph(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 def test_a_truncated_or_corrupt_compressed_file_is_one_clear_line(tmp_path: Path, ending: str) -> None:
     text = b"".join(b"%d %d\n" % (k, k * k % 1000) for k in range(1000))
-    whole = gzip.compress(text) if ending == ".gz" else zstandard.compress(text)
+    whole = gzip.compress(text) if ending == ".gz" else zstd.compress(text)
     for length in range(1, len(whole), 97):
         with pytest.raises(ori.GraphFileError, match="truncated|corrupt"):
             read_text(tmp_path, whole[:length], f"links.txt{ending}")
@@ -142,3 +142,10 @@ def test_urls_with_line_breaks_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ori.GraphFileError, match="no URLs"):
         shapes.cycle(3).save(tmp_path / "web.txt", urls=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_compression_bomb_is_read_in_bounded_blocks(tmp_path: Path) -> None:
+    for name, bomb in (("b.zst", zstd.compress(bytes(1 << 28))), ("b.gz", gzip.compress(bytes(1 << 28)))):
+        (tmp_path / name).write_bytes(bomb)
+        first = next(compressed.byte_blocks(tmp_path / name))
+        assert len(first) <= compressed.BLOCK_BYTES

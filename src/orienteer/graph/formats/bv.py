@@ -306,8 +306,8 @@ class Properties:
         values = _java_properties(text)
         graph_class = values.get("graphclass", "BVGraph")
         if graph_class.rpartition(".")[2].lower() != "bvgraph":
-            raise GraphFileError(f"the properties are those of a {graph_class}, not of a BVGraph")
-        version = _number(values, "version", 0, 0, 2**31)
+            raise GraphFileError(f"the properties are those of {graph_class}, not of a BVGraph")
+        version = _number(values, "version", 0, 0, 2**31 - 1)
         if version > 1:
             raise GraphFileError(f"the properties are of format version {version}; versions 0 and 1 are known")
         endianness = values.get("endianness", "big")
@@ -317,8 +317,8 @@ class Properties:
         shape = Shape(
             n_pages,
             _number(values, "arcs", None, 0, min(n_pages**2, 2**62)),
-            _number(values, "windowsize", 7, 0, 2**31),
-            _number(values, "minintervallength", 4, 0, 2**31),
+            _number(values, "windowsize", 7, 0, 2**31 - 1),
+            _number(values, "minintervallength", 4, 0, 2**31 - 1),
         )
         return cls(shape, _codes(values), endianness == "little")
 
@@ -342,7 +342,7 @@ def _number(values: dict[str, str], name: str, default: int | None, least: int, 
 
 def _codes(values: dict[str, str]) -> Codes:
     """The codes that `compressionflags` names, as in "RESIDUALS_GAMMA | BLOCK_COUNT_DELTA"."""
-    k = _number(values, "zetak", 3, 1, 2**31)
+    k = _number(values, "zetak", 3, 1, 2**31 - 1)
     chosen = {
         "OUTDEGREES": Code(GAMMA, k),
         "REFERENCES": Code(UNARY, k),

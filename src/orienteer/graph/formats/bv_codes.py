@@ -129,7 +129,7 @@ def stream_of(bits: Any) -> Any:
     return Stream(np.int64(bits.words.ctypes.data), bits.n_bits, bits.mirrored)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _window(stream: Any, position: int) -> Any:
     """The 64 bits from a position on."""
     address = stream.address + 8 * (position >> 6)
@@ -139,7 +139,7 @@ def _window(stream: Any, position: int) -> Any:
     return _word_at(address) << shift | ahead
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _field(stream: Any, window: Any, n: int) -> Any:
     """The first n < 64 bits of a window as a number."""
     if stream.mirrored:
@@ -279,7 +279,7 @@ def read_any_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
     return _nibble(stream, position)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def read_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
     """The number written at a position, and where the next one begins.
 

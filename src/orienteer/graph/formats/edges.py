@@ -52,8 +52,12 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent, urls: bool 
     """Write ids, with the URLs in NAME.urls.txt.gz beside it where known; or, with `urls`, pairs of URLs."""
     if urls and graph.urls is None:
         raise GraphFileError("the graph has no URLs to write")
-    if graph.urls is not None and b"\n"[0] in graph.urls.data:
-        raise GraphFileError("a URL holds a line break; an edge list cannot")
+    if urls and graph.urls is not None:
+        url_lines.refuse_line_breaks(graph.urls)
+    elif graph.urls is not None:
+        url_lines.write_urls(graph.urls, url_lines.sidecar_name(path))
+    else:
+        url_lines.refuse_stale_sidecar(path)
     separator = _separator(path)
     with replaced(path) as new, byte_writer(new, path.name) as out:
         out.write(b"# pages: %d\n" % graph.n_pages)
@@ -67,8 +71,6 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent, urls: bool 
             else:
                 out.write(edge_text.id_lines(graph, start, end, separator))
             progress("writing links", int(graph.offsets[end]), graph.n_links)
-    if graph.urls is not None and not urls:
-        url_lines.write_urls(graph.urls, url_lines.sidecar_name(path))
 
 
 def _separator(path: Path) -> bytes:

@@ -61,7 +61,7 @@ def read_urls(path: Path, progress: Progress = silent) -> UrlTable:
 
 def write_urls(urls: UrlTable, path: Path, progress: Progress = silent) -> None:
     """Write them, compressed if `path` ends in .gz; a URL with a line break in it cannot be."""
-    _refuse_line_breaks(urls)
+    refuse_line_breaks(urls)
     with replaced(path) as new, byte_writer(new, path.name) as out:
         if urls.data[:3].tobytes() == _BYTE_ORDER_MARK:
             out.write(_BYTE_ORDER_MARK)  # the reader takes one away
@@ -88,7 +88,7 @@ def _join_lines(text: Any, start: int, offsets: Any) -> None:
             used += 1
 
 
-def _refuse_line_breaks(urls: UrlTable) -> None:
+def refuse_line_breaks(urls: UrlTable) -> None:
     breaks = np.flatnonzero((urls.data == ord("\n")) | (urls.data == ord("\r")))
     if len(breaks):
         page = int(np.searchsorted(urls.offsets, breaks[0], side="right")) - 1

@@ -11,15 +11,16 @@ as stored nor decompressed. fastwarc takes a truncated archive for a finished on
 from __future__ import annotations
 
 import gzip
+import warnings
 import zlib
 from array import array
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 import numpy as np
-from fastwarc.warc import ArchiveIterator, WarcRecord
 
 from orienteer.errors import GraphFileError
 from orienteer.extract.links import extract_links
@@ -29,6 +30,11 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable
 from orienteer.progress import Progress, silent
 from orienteer.url import canonical_url
+
+with warnings.catch_warnings():
+    # fastwarc 1.1 trips over its own deprecated classes while it is imported.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from fastwarc.warc import ArchiveIterator, WarcRecord
 
 MAX_PAGE_BYTES = 32 << 20
 MAX_CODINGS = 4  # of one payload; each layer of a header that asks for thousands would take its buffers
@@ -40,10 +46,8 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
     links = _Links()
     n_records = 0
     with closing(_blocks(path, lambda _, done, total: progress("reading records", done, total))) as blocks:
-        stream = cast(BinaryIO, _Stream(blocks))
         try:
-            # Quirks: headers whose lines end in a bare \n are read too.
-            for record in ArchiveIterator(stream, parse_http=False, quirks_mode=True, stream_detect=False):
+            for record in _records(blocks):
                 _read_record(record, links)
                 n_records += 1
         except GraphFileError as error:
@@ -79,10 +83,19 @@ def _blocks(path: Path, progress: Progress) -> Generator[bytes, None, None]:
             raise GraphFileError(f"the archive is corrupt ({error})") from None
 
 
+def _records(blocks: Iterator[bytes]) -> ArchiveIterator:
+    first = next(blocks, b"")
+    # Some collections (ClueWeb09) end header lines in a bare \n. The mode that reads them also skips over rubbish
+    # between records, so it is for them alone.
+    bare = not first.partition(b"\n")[0].endswith(b"\r")
+    stream = cast(BinaryIO, _Stream(chain((first,), blocks)))
+    return ArchiveIterator(stream, parse_http=False, quirks_mode=bare, stream_detect=False)
+
+
 class _Stream:
     """Blocks of bytes as the file object that fastwarc reads from."""
 
-    def __init__(self, blocks: Generator[bytes, None, None]) -> None:
+    def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
         self._rest = memoryview(b"")
         self._position = 0
@@ -147,7 +160,7 @@ def _read_record(record: WarcRecord, links: _Links) -> None:
 def _block(record: WarcRecord, wanted: bool) -> bytes | None:
     """The record's content block, to its end; None if it is not wanted or too long."""
     promised = record.headers.get("Content-Length") or ""
-    if not promised.isdecimal():
+    if not promised.isdecimal() or len(promised) > 18:
         raise GraphFileError("the archive is truncated or corrupt")
     block = None
     if wanted and record.content_length <= MAX_PAGE_BYTES:
