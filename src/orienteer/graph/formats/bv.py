@@ -3,17 +3,17 @@
 Boldi & Vigna, "The WebGraph Framework I: Compression Techniques", WWW 2004; the codes, and the options that its Java
 and Rust versions have added since, are in bv_codes.py. A page's links are written as
 
-    outdegree     and no more where it is 0
-    reference     r: some links are those of page - r; 0 for none                          (if windowsize > 0)
-    blocks        how many, then their lengths: runs of that page's links that are taken, left out, taken, ...
-                  The first may be empty, so the others are written less one; what follows the last block
-                  is one more run, and is not written.                                     (if r > 0)
-    intervals     how many, then runs of consecutive pages as (first page, length)         (if links are missing
-                                                                                  and minintervallength > 0)
-    residuals     the rest, one by one
+    outdegree     and nothing else where it is 0
+    reference     r: some of the links are links of page - r; 0 for none. Not written where windowsize is 0.
+    blocks        where r > 0. How many, then their lengths: runs of that page's links that are taken, left out, taken,
+                  and so on. The first may be empty; the others may not and are written less one. What comes after
+                  the last block is one more run.
+    intervals     where links are missing and minintervallength > 0. How many, then first page and length of each run
+                  of consecutive pages, the length less minintervallength
+    residuals     the links still missing, one by one
 
-in which pages are written as distances: the first from the page itself, with the sign in the last bit, and the
-others from the one before, less what they must at least be.
+A page is written as a distance: the first interval and the first residual from the page itself, with the sign in the
+lowest bit; the others from the one before, less the least that it can be.
 
 Decoding is sequential and needs no offsets file. Rows are decoded where they stay, so a reference is read from the
 graph itself; that is why self-links, which a LinkGraph has not, are dropped at the end.
@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
 from orienteer.graph import csr
@@ -46,6 +46,7 @@ from orienteer.graph.formats.bv_codes import (
     stream_of,
 )
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.scratch import ScratchFolder
 from orienteer.progress import Progress, silent
 
 # What can be wrong with a page's links, besides ENDED and TOO_LARGE; in words, in _FAULTS.
@@ -258,7 +259,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
     if bits.n_bits < shape.n_pages:
         raise GraphFileError(f"the bit stream has {bits.n_bits:,} bits, too few for {shape.n_pages:,} pages")
     offsets = np.zeros(shape.n_pages + 1, np.int64)
-    targets = _new_targets(shape.n_links)
+    folder, targets = _new_targets(shape.n_links)
     position = 0
     for first in range(0, shape.n_pages, _CHUNK_PAGES):
         progress("decoding links", first, shape.n_pages)
@@ -270,7 +271,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
     if offsets[-1] != shape.n_links:
         raise GraphFileError(f"{int(offsets[-1]):,} links found, but the properties promise {shape.n_links:,}")
     n_links = _drop_self_links(offsets, targets)
-    return LinkGraph(offsets, targets[:n_links])
+    return LinkGraph(offsets, targets[:n_links], resource=folder)
 
 
 def _file(basename: Path, ending: str) -> Path:
@@ -280,17 +281,19 @@ def _file(basename: Path, ending: str) -> Path:
     return path
 
 
-def _new_targets(n_links: int) -> Any:
-    """An array for the targets, in memory or, where it is big, in a nameless file that vanishes with it."""
+def _new_targets(n_links: int) -> tuple[ScratchFolder | None, NDArray[np.uint32]]:
+    """An array for the targets: in memory or, where it is big, mapped from a file in a scratch folder."""
     size_bytes = 4 * n_links
     if size_bytes <= _IN_MEMORY_BYTES:
-        return np.empty(n_links, np.uint32)
-    folder = tempfile.gettempdir()
-    free_bytes = shutil.disk_usage(folder).free
+        return None, np.empty(n_links, np.uint32)
+    folder = ScratchFolder()
+    # The file would be made however big it is, and the process killed when the disk is full.
+    free_bytes = shutil.disk_usage(folder.path).free
     if size_bytes > free_bytes:
-        raise GraphFileError(f"{n_links:,} links need {size_bytes:,} bytes in {folder}; {free_bytes:,} are free there")
-    with tempfile.TemporaryFile(dir=folder) as file:
-        return np.asarray(np.memmap(file, np.uint32, "w+", shape=(n_links,)))
+        raise GraphFileError(
+            f"{n_links:,} links need {size_bytes:,} bytes in {folder.path.parent}; {free_bytes:,} free"
+        )
+    return folder, np.memmap(folder.path / "targets", np.uint32, "w+", shape=(n_links,))
 
 
 @dataclass(frozen=True)

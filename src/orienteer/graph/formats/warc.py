@@ -51,19 +51,16 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
                 _read_record(record, links)
                 n_records += 1
         except GraphFileError as error:
-            raise GraphFileError(f"{error} {_after(n_records)}") from None
+            raise GraphFileError(f"{error}; records read before that: {n_records:,}") from None
         except OSError as error:
             if error.errno is not None:  # of the system, not of fastwarc
                 raise
             if n_records:
-                raise GraphFileError(f"the archive is corrupt {_after(n_records)} ({error})") from None
+                why = f"the archive is corrupt ({error})"
+                raise GraphFileError(f"{why}; records read before that: {n_records:,}") from None
     if not n_records:
         raise GraphFileError("no WARC records in it")
     return links.graph()
-
-
-def _after(n_records: int) -> str:
-    return f"after record {n_records:,}" if n_records else "in its first record"
 
 
 def _blocks(path: Path, progress: Progress) -> Generator[bytes, None, None]:
