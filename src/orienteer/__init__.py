@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
+    from orienteer.crawl.crawl import Crawl
+    from orienteer.crawl.simulate import simulate
+    from orienteer.crawl.trace import Trace
+    from orienteer.frontier.politeness import Politeness
+    from orienteer.graph.coverage import Certificate, certificate
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.pagerank import pagerank
@@ -17,23 +22,35 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Certificate": "graph.coverage",
+    "Crawl": "crawl.crawl",
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
     "MissingExtraError": "errors",
     "OrienteerError": "errors",
+    "Politeness": "frontier.politeness",
+    "Trace": "crawl.trace",
+    "certificate": "graph.coverage",
     "pagerank": "graph.pagerank",
+    "simulate": "crawl.simulate",
 }
 
 __all__ = [
+    "Certificate",
+    "Crawl",
     "GraphFileError",
     "GrowingGraph",
     "InputError",
     "LinkGraph",
     "MissingExtraError",
     "OrienteerError",
+    "Politeness",
+    "Trace",
+    "certificate",
     "pagerank",
+    "simulate",
 ]
 
 

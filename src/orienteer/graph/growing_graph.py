@@ -35,6 +35,7 @@ class GrowingGraph:
         self._starts: NDArray[np.int64] = np.zeros(1024, np.int64)
         self._ends: NDArray[np.int64] = np.zeros(1024, np.int64)
         self._fetched: NDArray[np.bool_] = np.zeros(1024, np.bool_)
+        self._hosts: NDArray[np.int32] = np.zeros(1024, np.int32)
         self._targets: NDArray[np.uint32] = np.empty(4096, np.uint32)
         self._used = 0
 
@@ -52,6 +53,15 @@ class GrowingGraph:
         return self._fetched[: self.n_pages]
 
     @property
+    def hosts(self) -> NDArray[np.int32]:
+        """The host of every page; 0 until `set_hosts` says otherwise."""
+        return self._hosts[: self.n_pages]
+
+    def set_hosts(self, pages: ArrayLike, hosts: ArrayLike) -> None:
+        """Say on which hosts these known pages are."""
+        self._hosts[page_ids("pages", pages, self.n_pages)] = hosts
+
+    @property
     def targets(self) -> NDArray[np.uint32]:
         """All runs, one after the other; a view that is good until the next `add`."""
         return self._targets[: self._used]
@@ -67,6 +77,7 @@ class GrowingGraph:
             self._starts = _grown(self._starts, room)
             self._ends = _grown(self._ends, room)
             self._fetched = _grown(self._fetched, room)
+            self._hosts = _grown(self._hosts, room)
         self.n_pages = n_pages
 
     def add(self, page: int, targets: ArrayLike) -> None:

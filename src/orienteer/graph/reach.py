@@ -32,10 +32,20 @@ def distances(graph: LinkGraph, pages: ArrayLike, hops: int | None = None) -> ND
     """
     if hops is not None and hops < 0:
         raise InputError(f"hops is {hops}; it must be 0 or more")
+    return _searched(graph, pages, graph.n_pages if hops is None else hops)[0]
+
+
+def discovery_order(graph: LinkGraph, pages: ArrayLike) -> NDArray[np.uint32]:
+    """The pages that can be reached from `pages`, breadth-first: first found, first explored."""
+    return _searched(graph, pages, graph.n_pages)[1]
+
+
+def _searched(graph: LinkGraph, pages: ArrayLike, hops: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
     found = np.full(graph.n_pages, UNREACHED, np.int32)
-    most = graph.n_pages if hops is None else hops
-    _search(graph.offsets, graph.targets, page_ids("pages", pages, graph.n_pages), most, found)
-    return found
+    queue = np.empty(graph.n_pages, np.uint32)
+    ids = page_ids("pages", pages, graph.n_pages)
+    n_found = _search(graph.offsets, graph.targets, ids, hops, found, queue)
+    return found, queue[:n_found]
 
 
 def within(graph: LinkGraph, pages: ArrayLike, hops: int) -> NDArray[np.int64]:
@@ -69,8 +79,7 @@ def depth_weights(graph: LinkGraph, depth: int, values: ArrayLike | None = None)
 
 
 @njit(cache=True, nogil=True)
-def _search(offsets: Any, targets: Any, pages: Any, hops: int, found: Any) -> None:
-    queue = np.empty(len(found), np.uint32)
+def _search(offsets: Any, targets: Any, pages: Any, hops: int, found: Any, queue: Any) -> int:
     n_found = 0
     for page in pages:
         if found[page] < 0:
@@ -89,6 +98,7 @@ def _search(offsets: Any, targets: Any, pages: Any, hops: int, found: Any) -> No
                 found[target] = found[page] + 1
                 queue[n_found] = target
                 n_found += 1
+    return n_found
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,1 @@
+"""The crawl: one state machine, and what drives it."""

@@ -1,0 +1,214 @@
+"""One crawl as a state machine, without I/O and without a clock of its own. Read this first.
+
+The life of a page:
+
+    known ──> in flight ──> fetched
+      │           ├──────> failed      (gone, an error that will stay)
+      │           ├──────> blocked     (robots, a dead host)
+      │           └──────> known       (to be tried again)
+      └──────────────────> blocked
+
+Whoever drives it, a simulation or the network, does the same:
+
+    page = crawl.next(now)                     # the best page whose host may be asked now, or None
+    crawl.fetched(page, links, now)            # or .failed, .blocked, .redirected, .retry
+    crawl.stopped_because                      # "coverage", "budget", "frontier empty", or None: go on
+
+A failed page counts as fetched without links: the attempt found out what there is. A blocked one does not; its mass is
+out of reach and reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.errors import InputError
+from orienteer.frontier.frontier import Frontier
+from orienteer.frontier.politeness import ANY_TIME, Politeness
+from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.push import Links
+from orienteer.policies.policy import Policy, Priorities, TrustedPages
+
+
+class PageState(IntEnum):
+    KNOWN = 0
+    IN_FLIGHT = 1
+    FETCHED = 2
+    FAILED = 3
+    BLOCKED = 4
+
+
+TRANSITIONS: dict[PageState, frozenset[PageState]] = {
+    PageState.KNOWN: frozenset({PageState.IN_FLIGHT, PageState.BLOCKED}),
+    PageState.IN_FLIGHT: frozenset({PageState.FETCHED, PageState.FAILED, PageState.BLOCKED, PageState.KNOWN}),
+    PageState.FETCHED: frozenset(),
+    PageState.FAILED: frozenset(),
+    PageState.BLOCKED: frozenset(),
+}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When to stop: at a proved coverage, at a number of pages, or (neither) when nothing is left.
+
+    A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
+    """
+
+    until: float | None = None
+    budget: int | None = None
+    by_certificate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.until is not None and not 0 < self.until < 1:
+            raise InputError(f"until is {self.until}; a coverage lies between 0 and 1, such as 0.98")
+        if self.budget is not None and self.budget < 1:
+            raise InputError(f"budget is {self.budget}; it must be at least one page")
+
+
+class Crawl:
+    """The state of a crawl: what is known, what was fetched, what comes next, how much is covered."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        trusted: TrustedPages,
+        goal: Goal | None = None,
+        politeness: Politeness = ANY_TIME,
+        hosts: ArrayLike | None = None,
+        known_trust: float = 1.0,
+    ) -> None:
+        """`hosts` are those of the trusted pages."""
+        self.policy = policy
+        self.goal = goal or Goal()
+        self.web = GrowingGraph()
+        self.frontier = Frontier(politeness)
+        self.order: list[int] = []
+        self.stopped_because: str | None = None
+        self.web.know(int(trusted.pages.max()) + 1)
+        if hosts is not None:
+            self.web.set_hosts(trusted.pages, hosts)
+        trust = np.zeros(self.web.n_pages)
+        trust[trusted.pages] = trusted.trust
+        self.coverage = Coverage(trust, policy.damping, known_trust)
+        self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
+        self._n_in_flight = 0
+        self._blocked: list[int] = []
+        self._apply(policy.begin(self.web, trusted))
+
+    def state(self, page: int) -> PageState:
+        return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN
+
+    def next(self, now: float = 0.0) -> int | None:
+        """The page to fetch now; None when the crawl has stopped, or no host may be asked yet."""
+        if self.stopped_because is not None or self._budget_is_spent():
+            return None
+        page = self.frontier.take(now)
+        if page is not None:
+            self._move(page, PageState.IN_FLIGHT)
+            self._n_in_flight += 1
+        return page
+
+    def fetched(self, page: int, links: ArrayLike, now: float = 0.0, hosts: ArrayLike | None = None) -> None:
+        """The page came back with these links; `hosts` are those of the link targets."""
+        self._arrive(page, PageState.FETCHED, now)
+        self.web.add(page, links)
+        if hosts is not None:
+            self.web.set_hosts(links, hosts)
+        self._take_in(page, self.policy.fetched(page, self.web))
+
+    def failed(self, page: int, now: float = 0.0) -> None:
+        """The page is not there, or will never answer: it is a page without links."""
+        self._arrive(page, PageState.FAILED, now)
+        self.web.add(page, [])
+        self._take_in(page, self.policy.fetched(page, self.web))
+
+    def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None) -> None:
+        """The page is another name of `target`: its whole mass goes there, undamped."""
+        self.coverage.know(max(page, target) + 1)
+        self.coverage.alias[page] = True
+        self.fetched(page, [target], now, None if host is None else [host])
+
+    def blocked(self, page: int, now: float = 0.0) -> None:
+        """The page must not or cannot be fetched."""
+        if self.state(page) is PageState.IN_FLIGHT:
+            self._arrive(page, PageState.BLOCKED, now)
+        else:
+            self._move(page, PageState.BLOCKED)
+            self.frontier.remove(page)
+        self._blocked.append(page)
+        self._apply(self.policy.lost(page, self.web))
+        self._see_whether_to_stop([])
+
+    def retry(self, page: int, now: float = 0.0, delay_s: float | None = None, priority: float = 0.0) -> None:
+        """The fetch did not work out; the page waits again."""
+        self._arrive(page, PageState.KNOWN, now, delay_s)
+        self.frontier.put([page], [priority], [int(self.web.hosts[page])])
+
+    def certificate(self, tolerance: float = 1e-9) -> Certificate:
+        """What is proved of the pages fetched so far."""
+        self.coverage.settle(self._links(), tolerance)
+        return self.coverage.certificate(np.array(self._blocked, np.int64))
+
+    @property
+    def guarantee(self) -> float:
+        """The coverage proved by the policy itself, or by the certificate where it proves none."""
+        return self.policy.guarantee if self._believes_policy() else self.certificate().lower
+
+    def _believes_policy(self) -> bool:
+        return self.policy.proves and not self.goal.by_certificate
+
+    def _links(self) -> Links:
+        return Links(self.web.starts, self.web.ends, self.web.targets)
+
+    def _budget_is_spent(self) -> bool:
+        return self.goal.budget is not None and len(self.order) + self._n_in_flight >= self.goal.budget
+
+    def _move(self, page: int, new: PageState) -> None:
+        old = self.state(page)
+        if new not in TRANSITIONS[old]:
+            raise ValueError(f"page {page} cannot become {new.name}: it is {old.name}")
+        if page >= len(self._state):
+            self._state = np.append(self._state, np.zeros(max(page + 1, len(self._state)), np.uint8))
+        self._state[page] = new
+
+    def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> None:
+        """A page in flight is back."""
+        self._move(page, new)
+        self._n_in_flight -= 1
+        self.frontier.release(int(self.web.hosts[page]), now, delay_s)
+
+    def _take_in(self, page: int, changed: Priorities) -> None:
+        """A page and its links are in the web: note it, reorder the frontier, see whether the goal is reached."""
+        self.order.append(page)
+        new = [t for t in self.web.links(page).tolist() if t not in self.frontier and self.state(t) is PageState.KNOWN]
+        self.frontier.put(new, [0.0] * len(new), self.web.hosts[new].tolist())
+        self._apply(changed)
+        self._see_whether_to_stop([page])
+
+    def _apply(self, changed: Priorities) -> None:
+        pages, values = changed.pages, changed.values
+        if len(pages) == 0:
+            return
+        in_range = pages < len(self._state)
+        is_known = np.ones(len(pages), np.bool_)
+        is_known[in_range] = self._state[pages[in_range]] == PageState.KNOWN
+        pages, values = pages[is_known], values[is_known]
+        self.frontier.put(pages.tolist(), values.tolist(), self.web.hosts[pages].tolist())
+
+    def _see_whether_to_stop(self, fetched: list[int]) -> None:
+        until = self.goal.until
+        self.coverage.know(self.web.n_pages)
+        by_certificate = until is not None and not self._believes_policy()
+        threshold = until if by_certificate and until is not None else 2.0
+        reached = self.coverage.fetch(np.array(fetched, np.uint32), self._links(), threshold) > 0
+        if reached or (until is not None and self._believes_policy() and self.policy.guarantee >= until):
+            self.stopped_because = "coverage"
+        elif self.goal.budget is not None and len(self.order) >= self.goal.budget:
+            self.stopped_because = "budget"
+        elif len(self.frontier) == 0 and self._n_in_flight == 0:
+            self.stopped_because = "frontier empty"

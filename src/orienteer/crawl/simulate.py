@@ -1,0 +1,174 @@
+"""A crawl of a graph that is known: what would be fetched, in which order, and when it could stop.
+
+Without politeness the policy runs in bulk over the graph. With it, or when asked to go step by step, the same Crawl that
+fetches real pages is driven here with virtual time; without delays and with one worker both give the same order.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.trace import Trace
+from orienteer.errors import InputError
+from orienteer.frontier.politeness import ANY_TIME, Politeness
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.push import Links
+from orienteer.graph.trust import Trust, trust_vector
+from orienteer.policies import make_policy
+from orienteer.policies.policy import Policy, Run, TrustedPages
+from orienteer.progress import Progress, silent
+
+Latency = Callable[[int, np.random.Generator], float]
+
+
+def simulate(
+    graph: LinkGraph,
+    policy: str | Policy = "certified",
+    trust: Trust = None,
+    until: float | None = None,
+    budget: int | None = None,
+    *,
+    by_certificate: bool = False,
+    step_by_step: bool = False,
+    workers: int = 1,
+    politeness: Politeness | None = None,
+    latency_s: float | Latency = 0.0,
+    rng: int = 0,
+    progress: Progress = silent,
+    **policy_settings: Any,
+) -> Trace:
+    """Crawl `graph` from its trusted pages with a policy, until a coverage is proved, a budget spent, or nothing is left.
+
+    With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
+    certificate. `politeness` with `workers` and `latency_s` (seconds, or a function of page and rng) simulates time.
+
+    >>> from orienteer.graph import shapes
+    >>> simulate(shapes.star(5), "rankmass", trust=[0], budget=3).order.tolist()
+    [0, 1, 2]
+    """
+    chosen = policy if isinstance(policy, Policy) else make_policy(policy, **policy_settings)
+    goal = Goal(until, budget, by_certificate)
+    trusted = TrustedPages.of(trust_vector(graph.n_pages, trust))
+    if workers < 1:
+        raise InputError(f"workers is {workers}; a crawl needs at least one")
+    if politeness is not None and politeness.per_host and graph.hosts is None:
+        raise InputError("politeness needs hosts, and this graph has none (see LinkGraph.hosts)")
+    if step_by_step or politeness is not None or workers > 1 or latency_s:
+        waits = latency_s if callable(latency_s) else (lambda page, generator: latency_s)
+        return _stepped(graph, chosen, trusted, goal, politeness or ANY_TIME, workers, waits, rng, progress)
+    return _in_bulk(graph, chosen, trusted, goal, progress)
+
+
+def _in_bulk(graph: LinkGraph, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:
+    run = policy.run(graph, trusted)
+    limit = min(goal.budget or graph.n_pages, graph.n_pages)
+    believes_policy = policy.proves and not goal.by_certificate
+    coverage = None
+    if goal.until is not None and not believes_policy:
+        trust = np.zeros(graph.n_pages)
+        trust[trusted.pages] = trusted.trust
+        coverage = Coverage(trust, policy.damping)
+    why = _drive(run, limit, goal.until, coverage, graph, progress)
+    return _trace(run, why, policy, coverage, graph, trusted)
+
+
+def _drive(
+    run: Run, limit: int, until: float | None, coverage: Coverage | None, graph: LinkGraph, progress: Progress
+) -> str:
+    """Advance in growing stretches; with a coverage to watch, cut the order where it suffices. Why it stopped."""
+    links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+    own_target = until if until is not None and coverage is None else 2.0
+    done, stretch = 0, 20_000
+    while True:
+        run.advance(min(done + stretch, limit), own_target)
+        if coverage is not None and until is not None:
+            sufficed = coverage.fetch(run.order[done : run.n_fetched], links, until)
+            if sufficed:
+                run.n_fetched = done + sufficed
+                return "coverage"
+        elif run.guarantee >= own_target:
+            return "coverage"
+        if run.is_empty:
+            return "frontier empty"
+        if run.n_fetched >= limit:
+            return "budget" if limit < graph.n_pages else "frontier empty"
+        done = run.n_fetched
+        stretch = max(20_000, done // 4)
+        progress("fetching", done, limit)
+
+
+def _trace(
+    run: Run, why: str, policy: Policy, coverage: Coverage | None, graph: LinkGraph, trusted: TrustedPages
+) -> Trace:
+    work = getattr(run, "work", np.zeros(2, np.int64)) if coverage is None else coverage.work
+    return Trace(
+        policy=policy.name,
+        order=run.order[: run.n_fetched].copy() if run.n_fetched < len(run.order) // 2 else run.order[: run.n_fetched],
+        stopped_because=why,
+        guarantee=run.guarantee if coverage is None else coverage.certificate().lower,
+        guarantees=None if run.guarantees is None else run.guarantees[: run.n_fetched],
+        n_pushes=int(work[0]),
+        n_links_read=int(work[1]),
+        graph=graph,
+        trusted=trusted,
+        damping=policy.damping,
+    )
+
+
+def _stepped(
+    graph: LinkGraph,
+    policy: Policy,
+    trusted: TrustedPages,
+    goal: Goal,
+    politeness: Politeness,
+    workers: int,
+    latency: Latency,
+    rng: int,
+    progress: Progress,
+) -> Trace:
+    """Drive a Crawl with virtual time: up to `workers` fetches are under way at once."""
+    if policy.knows_truth:
+        policy.see(graph, trusted)  # type: ignore[attr-defined]
+    hosts = graph.hosts
+    crawl = Crawl(policy, trusted, goal, politeness, None if hosts is None else hosts[trusted.pages])
+    generator = np.random.default_rng(rng)
+    now = 0.0
+    under_way: list[tuple[float, int, int]] = []  # (when it is back, running number, page)
+    times: list[float] = []
+    n_started = 0
+    while True:
+        while len(under_way) < workers and (page := crawl.next(now)) is not None:
+            heapq.heappush(under_way, (now + max(0.0, latency(page, generator)), n_started, page))
+            n_started += 1
+        if under_way:
+            now, _, page = heapq.heappop(under_way)
+            links = graph.links(page)
+            crawl.fetched(page, links, now, None if hosts is None else hosts[links])
+            times.append(now)
+            if len(times) % 1000 == 0:
+                progress("fetching", len(times), goal.budget or graph.n_pages)
+        elif crawl.stopped_because is None and (later := crawl.frontier.next_time()) is not None:
+            now = max(now, later)
+        else:
+            break
+        if crawl.stopped_because is not None and not under_way:
+            break
+    coverage = crawl.coverage
+    return Trace(
+        policy=policy.name,
+        order=np.array(crawl.order, np.uint32),
+        stopped_because=crawl.stopped_because or "frontier empty",
+        guarantee=crawl.guarantee,
+        times_s=np.array(times),
+        n_pushes=coverage.n_pushes,
+        n_links_read=coverage.n_links_read,
+        graph=graph,
+        trusted=trusted,
+        damping=policy.damping,
+    )

@@ -1,0 +1,142 @@
+"""What a simulation did, and why each page came when it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.push import Links
+from orienteer.policies.policy import TrustedPages
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a page stands where it stands.
+
+    `position` is its place in the order of fetches, or None; `mass` what the known links had given it when the crawl
+    ended (or when it was fetched), `sources` the fetched pages that link to it with the share of mass each passes on.
+    """
+
+    page: int
+    position: int | None
+    trust: float
+    mass: float
+    frontier_position: int | None
+    sources: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The order of fetches and what was proved.
+
+    `guarantee` is the coverage proved when the crawl ended, `guarantees` (where the policy itself proves any) that after
+    each page. `times_s` are the virtual times of the fetches where politeness was simulated.
+    """
+
+    policy: str
+    order: NDArray[np.uint32]
+    stopped_because: str
+    guarantee: float
+    guarantees: NDArray[np.float64] | None = None
+    times_s: NDArray[np.float64] | None = None
+    n_pushes: int = 0
+    n_links_read: int = 0
+    graph: LinkGraph = field(repr=False, default=None)  # type: ignore[assignment]
+    trusted: TrustedPages = field(repr=False, default=None)  # type: ignore[assignment]
+    damping: float = 0.85
+
+    @property
+    def n_fetched(self) -> int:
+        return len(self.order)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The bounds on the coverage of all pages fetched, whatever the policy."""
+        coverage = self._coverage()
+        links = self._links()
+        coverage.fetch(self.order, links)
+        coverage.settle(links)
+        return coverage.certificate()
+
+    def fetches_until(self, coverage: float) -> int | None:
+        """How many of the fetches the tight certificate needs to prove this coverage; None if all do not suffice."""
+        return self._coverage().fetch(self.order, self._links(), coverage) or None
+
+    def certificates(self, positions: NDArray[np.int64]) -> list[Certificate]:
+        """The bounds after each of these numbers of fetches (increasing)."""
+        coverage, links = self._coverage(), self._links()
+        found, done = [], 0
+        for position in positions.tolist():
+            coverage.fetch(self.order[done:position], links)
+            coverage.settle(links, 1e-6)
+            found.append(coverage.certificate())
+            done = position
+        return found
+
+    def explain(self, page: int) -> Explanation:
+        """Why this page came when it did, or has not come yet."""
+        if not 0 <= page < self.graph.n_pages:
+            raise InputError(f"page {page} is not in the graph (pages are 0 to {self.graph.n_pages - 1})")
+        at = np.flatnonzero(self.order == page)
+        position = int(at[0]) if len(at) else None
+        before = self.order if position is None else self.order[:position]
+        coverage = self._coverage()
+        links = self._links()
+        coverage.fetch(before, links)
+        coverage.settle(links)
+        trust = dict(zip(self.trusted.pages.tolist(), self.trusted.trust.tolist(), strict=True)).get(page, 0.0)
+        frontier_position = None
+        if position is None and coverage.p[page] > 0:
+            waiting = ~coverage.fetched
+            ahead = waiting & (coverage.p > coverage.p[page])
+            ties = waiting[:page] & (coverage.p[:page] == coverage.p[page])
+            frontier_position = int(ahead.sum() + ties.sum())
+        sources = self._sources(page, before, trust)
+        return Explanation(page, position, trust, float(coverage.p[page]), frontier_position, sources)
+
+    def _sources(self, page: int, fetched: NDArray[np.uint32], trust: float) -> tuple[tuple[int, float], ...]:
+        """The fetched pages that link to `page`, with the share of the page's mass that each passed on."""
+        linking = np.intersect1d(self.graph.reverse().links(page), fetched)
+        if len(linking) == 0:
+            return ()
+        # With x the rank within the fetched part, the page's mass is trust + sum of d x_i / c_i.
+        given = self.damping * self._rank_within(fetched)[linking] / self.graph.out_degrees()[linking]
+        total = float(given.sum()) + trust
+        best_first = np.lexsort((linking, -given))
+        return tuple((int(linking[k]), float(given[k] / total)) for k in best_first)
+
+    def _rank_within(self, fetched: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """Unnormalised rank of the fetched pages when only their links are known (unfetched pages lead nowhere)."""
+        from orienteer.graph.pagerank import pagerank
+
+        inside = np.zeros(self.graph.n_pages, np.bool_)
+        inside[fetched] = True
+        keep = np.repeat(inside, self.graph.out_degrees())
+        degrees = np.where(inside, self.graph.out_degrees(), 0)
+        known = LinkGraph(np.concatenate(([0], np.cumsum(degrees))), self.graph.targets[keep])
+        trust = np.zeros(self.graph.n_pages)
+        trust[self.trusted.pages] = self.trusted.trust
+        rank = pagerank(known, trust, self.damping, 1e-9)
+        # pagerank sends what is on dangling pages back to trust; undo that scaling to get x = d W x + t.
+        on_dangling = float(rank[degrees == 0].sum())
+        return rank / (1 - self.damping + self.damping * on_dangling)
+
+    def _coverage(self) -> Coverage:
+        trust = np.zeros(self.graph.n_pages)
+        trust[self.trusted.pages] = self.trusted.trust
+        return Coverage(trust, self.damping)
+
+    def _links(self) -> Links:
+        return Links(self.graph.offsets[:-1], self.graph.offsets[1:], self.graph.targets)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Trace of {self.policy}: {self.n_fetched:,} pages fetched, "
+            f"{self.guarantee:.4f} guaranteed, stopped by {self.stopped_because}>"
+        )

@@ -1,0 +1,1 @@
+"""The known and unfetched pages, and whose turn it is."""

@@ -1,0 +1,259 @@
+"""How much of what a surfer sees has been fetched: bounds that hold for any set of fetched pages.
+
+Coverage is the total true rank (personalized by the trust) of the fetched pages, RankMass in the paper. Start with p =
+trust. Pushing a fetched page with links moves d p_i / c_i to each target; pushing a dangling one only adds p_i to a
+counter D. With R, Q what is left on unfetched and on fetched pages, at *any* moment, finished or not:
+
+    lower = 1 - (R + Q) / (1 - d D)      upper = 1 - (1 - d) R / (1 - d D)      lower <= coverage <= upper
+
+and the best lower bound that the known links can prove is at most Q / (1 - d D) higher. The order of pushes does not
+matter, so any crawl can be certified, whoever chose its pages.
+
+- A page without links (404, an image) counts as fetched: its mass is covered, though useless.
+- A page that can never be fetched (robots, dead host) keeps its mass in R; it is reported as `blocked`.
+- A redirect forwards its whole mass, undamped, to its target: they are one page with two names.
+- Trust that lies on unknown pages (`known_trust` below 1) is mass on unfetched pages that never moves.
+
+*On demand*: pushing alone can prove at most 1 - R / (1 - d D). While that is below the target nothing need be pushed;
+once it is not, pages are pushed until the matter is decided, so a crawl stops at the very page that suffices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.kernel import inlined, kernel
+from orienteer.graph.link_graph import LinkGraph, page_ids
+from orienteer.graph.push import LINKS, PUSHES, Links, D, Q, R
+from orienteer.graph.trust import Trust, trust_vector
+
+_DECIDED = 1e-12  # of the mass: what is left to push changes no answer
+# Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring.
+_FIRST, _ACTIVE = 2, 3
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved of a set of fetched pages.
+
+    lower + frontier + blocked + unsettled = 1: what is not proved covered is on pages that could be fetched, on pages
+    that cannot, or not yet pushed far enough.
+    """
+
+    lower: float
+    upper: float
+    blocked: float = 0.0
+    frontier: float = 0.0
+    unsettled: float = 0.0
+
+    def __str__(self) -> str:
+        text = f"at least {_percent(self.lower)}, at most {_percent(self.upper, up=True)}"
+        return text + (f"; {_percent(self.blocked, up=True)} blocked" if self.blocked else "")
+
+
+def _percent(share: float, up: bool = False) -> str:
+    """Rounded so that the statement stays true."""
+    scaled = np.ceil(share * 1e4) if up else np.floor(share * 1e4)
+    return f"{scaled / 100:.2f} %"
+
+
+def certificate(
+    graph: LinkGraph,
+    fetched: ArrayLike,
+    trust: Trust = None,
+    *,
+    damping: float = 0.85,
+    blocked: ArrayLike = (),
+    aliases: ArrayLike = (),
+    known_trust: float = 1.0,
+    tolerance: float = 1e-9,
+) -> Certificate:
+    """Bounds on the coverage of the `fetched` pages (ids or a mask); the lower one within `tolerance` of the best.
+
+    Only links of fetched pages are used. `blocked` pages can never be fetched; `aliases` are fetched pages that only
+    redirect to their single link. `known_trust` is the share of all trust that the given trust stands for.
+
+    >>> from orienteer.graph import shapes
+    >>> print(certificate(shapes.chain(3), fetched=[0, 1], trust=[0]))
+    at least 56.25 %, at most 74.21 %
+    """
+    coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
+    coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
+    links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+    pages = np.asarray(fetched)
+    pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
+    coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
+    coverage.settle(links, tolerance)
+    return coverage.certificate(page_ids("blocked", blocked, graph.n_pages))
+
+
+class Coverage:
+    """Coverage while a crawl goes on: pages are fetched one by one, bounds can be asked for at any time."""
+
+    def __init__(self, trust: NDArray[np.float64], damping: float = 0.85, known_trust: float = 1.0) -> None:
+        if not 0 < known_trust <= 1:
+            raise InputError(f"known_trust is {known_trust}; it must be above 0 and at most 1")
+        if not 0 <= damping < 1:
+            raise InputError(f"damping is {damping}; it must be at least 0 and below 1")
+        self.damping = damping
+        self.hidden = 1.0 - known_trust
+        self.p = trust * known_trust
+        self.fetched = np.zeros(len(trust), np.bool_)
+        self.alias = np.zeros(len(trust), np.bool_)
+        self._is_active = np.zeros(len(trust), np.bool_)
+        self._active = np.empty(len(trust), np.uint32)
+        self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0])
+        self.work = np.zeros(4, np.int64)
+
+    @property
+    def n_pushes(self) -> int:
+        return int(self.work[PUSHES])
+
+    @property
+    def n_links_read(self) -> int:
+        return int(self.work[LINKS])
+
+    def know(self, n_pages: int) -> None:
+        """Make room for pages that have become known; they hold no mass yet."""
+        if n_pages > len(self.p):
+            more = max(n_pages, 2 * len(self.p)) - len(self.p)
+            self.p = np.concatenate((self.p, np.zeros(more)))
+            for name in ("fetched", "alias", "_is_active"):
+                setattr(self, name, np.concatenate((getattr(self, name), np.zeros(more, np.bool_))))
+            in_order = np.roll(self._active, -int(self.work[_FIRST]))
+            self._active = np.concatenate((in_order, np.empty(more, np.uint32)))
+            self.work[_FIRST] = 0
+
+    def fetch(self, pages: NDArray[Any], links: Links, until: float = 2.0) -> int:
+        """Count pages as fetched, in this order; how many it took until `until` was proved, or 0.
+
+        Those after the one that sufficed are not counted.
+        """
+        done = 0
+        while done < len(pages):
+            done, reached = _fetch_until(
+                links, pages, done, until, self.p, self.fetched, self.alias, self._is_active, self._active, self.mass,
+                self.work, self.damping,
+            )  # fmt: skip
+            # The running sums carry rounding; a claim is made from exact ones.
+            if reached and self._recount() >= until:
+                return int(done)
+        return 0
+
+    def settle(self, links: Links, tolerance: float = 1e-9) -> None:
+        """Push until the lower bound is within `tolerance` of the best that the known links can prove."""
+        _push_active(links, tolerance, 2.0, self.p, self.fetched, self.alias, self._is_active, self._active,
+                     self.mass, self.work, self.damping)  # fmt: skip
+        self._recount()
+
+    def certificate(self, blocked: NDArray[Any] | None = None) -> Certificate:
+        """The bounds as they stand; `blocked` are the pages that can never be fetched."""
+        self._recount()
+        total = 1.0 - self.damping * self.mass[D]
+        stuck = 0.0 if blocked is None else float(self.p[blocked][~self.fetched[blocked]].sum())
+        return Certificate(
+            lower=max(0.0, float(1.0 - (self.mass[R] + self.mass[Q]) / total)),
+            upper=float(1.0 - (1.0 - self.damping) * self.mass[R] / total),
+            blocked=float(stuck / total),
+            frontier=float((self.mass[R] - stuck) / total),
+            unsettled=float(self.mass[Q] / total),
+        )
+
+    def _recount(self) -> float:
+        """Sum the mass anew; the lower bound."""
+        self.mass[Q] = self.p[self.fetched].sum()
+        self.mass[R] = self.p[~self.fetched].sum() + self.hidden
+        return float(1.0 - (self.mass[R] + self.mass[Q]) / (1.0 - self.damping * self.mass[D]))
+
+
+@inlined
+def _wait(page: Any, active: Any, work: Any) -> None:
+    """Put a page at the end of the ring; it has a place for every page, and holds each at most once."""
+    active[(work[_FIRST] + work[_ACTIVE]) % len(active)] = page
+    work[_ACTIVE] += 1
+
+
+@kernel
+def _push(
+    page: Any, links: Any, p: Any, fetched: Any, alias: Any, is_active: Any, active: Any, mass: Any, work: Any,
+    damping: float,
+) -> None:  # fmt: skip
+    """Push a fetched page whose mass is counted in Q."""
+    amount = p[page]
+    p[page] = 0.0
+    mass[Q] -= amount
+    work[PUSHES] += 1
+    start, end = links.starts[page], links.ends[page]
+    if start == end:
+        mass[D] += amount
+        return
+    work[LINKS] += end - start
+    share = (1.0 if alias[page] else damping) * amount / (end - start)
+    to_fetched, to_unfetched = 0.0, 0.0
+    for k in range(start, end):
+        target = links.targets[k]
+        p[target] += share
+        if fetched[target]:
+            to_fetched += share
+            if not is_active[target]:
+                is_active[target] = True
+                _wait(target, active, work)
+        else:
+            to_unfetched += share
+    mass[Q] += to_fetched
+    mass[R] += to_unfetched
+
+
+@kernel
+def _push_active(
+    links: Any, goal: float, until: float, p: Any, fetched: Any, alias: Any, is_active: Any, active: Any, mass: Any,
+    work: Any, damping: float,
+) -> Any:  # fmt: skip
+    """Push fetched pages until Q is within the goal, or it is decided whether `until` is proved: whether it is.
+
+    A round takes the pages that hold more than half the mean; the others wait until they have gathered more.
+    """
+    while True:
+        total = 1.0 - damping * mass[D]
+        if until <= 1.0:
+            if 1.0 - (mass[R] + mass[Q]) / total >= until:
+                return True
+            if 1.0 - mass[R] / total < until:
+                return False
+        if mass[Q] <= goal * total or work[_ACTIVE] == 0:
+            return False
+        threshold = 0.5 * mass[Q] / work[_ACTIVE]
+        for _ in range(work[_ACTIVE]):
+            page = active[work[_FIRST]]
+            work[_FIRST] = (work[_FIRST] + 1) % len(active)
+            work[_ACTIVE] -= 1
+            if p[page] > threshold:
+                is_active[page] = False
+                _push(page, links, p, fetched, alias, is_active, active, mass, work, damping)
+            else:
+                _wait(page, active, work)
+
+
+@kernel
+def _fetch_until(
+    links: Any, pages: Any, first: int, until: float, p: Any, fetched: Any, alias: Any, is_active: Any, active: Any,
+    mass: Any, work: Any, damping: float,
+) -> Any:  # fmt: skip
+    """Count pages from `first` on as fetched; (pages counted, whether `until` seems proved by then)."""
+    for k in range(first, len(pages)):
+        page = pages[k]
+        if fetched[page]:
+            continue
+        fetched[page] = True
+        mass[R] -= p[page]
+        mass[Q] += p[page]
+        _push(page, links, p, fetched, alias, is_active, active, mass, work, damping)
+        if until <= 1.0:
+            if _push_active(links, _DECIDED, until, p, fetched, alias, is_active, active, mass, work, damping):
+                return k + 1, True
+    return len(pages), False

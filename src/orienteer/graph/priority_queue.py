@@ -1,0 +1,194 @@
+"""An exact priority queue of pages for kernels: buckets on the bits of the priority, and a heap for the hottest bucket.
+
+The bits of a positive float64 grow with its value. Its exponent and the first 6 bits of its mantissa number a bucket
+(64 buckets per doubling). A page whose priority moves to another bucket is appended there; where it stood before it
+stays behind as a *stale* entry, recognised later because the page's priority is no longer the entry's. Only the pages
+of the best bucket are kept in order, in a binary heap. So a change of priority costs an append, most often to memory
+that is in cache, instead of a walk through a heap of all pages, and the order is still exact: higher priority first,
+ties by the lowest page id.
+
+A queue is two arrays:
+
+    pool (uint32)    [the five numbers below][newest chunk of each bucket][chunk 0][chunk 1]...
+                     a chunk: [the chunk before it][how many pages][up to 62 pages]; free chunks form a list
+    heap (float64)   [priority, page, priority, page, ...]
+
+Priorities are above 0; 0 or less means "not in the queue". They live outside, in one array indexed by page; kernels
+also take it viewed as int64 (`bits`). No kernel can enlarge the arrays: it asks `lacks_room` before a step, returns to
+Python, where `with_room` does it, and is called again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.kernel import inlined, kernel
+
+_SHIFT = 52 - 6
+_N_BUCKETS = (1023 + 64) << 6  # priorities from 0 up to 2^64; greater ones share the last bucket
+
+# The numbers at the start of the pool: chunks ever used (chunk 0 means "none"), the first free chunk and how many are
+# free, entries in the heap, the bucket from which on everything is in the heap, 1 + the highest bucket in use.
+_USED, _FREE, _N_FREE, _HEAP, _HOT, _TOP = range(6)
+_HEADS = 64
+_CHUNKS = _HEADS + _N_BUCKETS
+_CHUNK = 64
+_FIRST = 2  # where the pages of a chunk begin
+
+NONE = -1  # what `best` answers when the queue is empty,
+LACKS_ROOM = -2  # ... and when it could not look for lack of room
+
+
+class PriorityQueue(NamedTuple):
+    pool: NDArray[np.uint32]
+    heap: NDArray[np.float64]
+
+
+def new_queue(n_pages: int) -> PriorityQueue:
+    """An empty queue, with room for most crawls of a graph of `n_pages` pages."""
+    pool = np.empty(_CHUNKS + _CHUNK * (256 + n_pages // 100), np.uint32)
+    pool[:_CHUNKS] = 0
+    pool[_USED] = 1
+    pool[_HOT] = _N_BUCKETS
+    return PriorityQueue(pool, np.empty(2 * 1024))
+
+
+def with_room(queue: PriorityQueue, n_entries: int) -> PriorityQueue:
+    """The queue with room for `n_entries` more, wherever they may go."""
+    pool, heap = queue
+    n_chunks = (len(pool) - _CHUNKS) // _CHUNK
+    if int(pool[_USED]) + n_entries >= n_chunks + int(pool[_N_FREE]):
+        pool = _enlarged(pool, _CHUNKS + _CHUNK * (n_chunks * 3 // 2 + n_entries + 1))
+    if 2 * (int(pool[_HEAP]) + n_entries + _CHUNK) >= len(heap):
+        heap = _enlarged(heap, 2 * (len(heap) + n_entries + _CHUNK))
+    return PriorityQueue(pool, heap)
+
+
+def _enlarged(array: NDArray[Any], room: int) -> NDArray[Any]:
+    larger = np.empty(room, array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@inlined
+def lacks_room(pool: Any, heap: Any, n_entries: int) -> Any:
+    """Whether `n_entries` more might not fit."""
+    chunks_needed = pool[_USED] + n_entries - pool[_N_FREE]
+    return (
+        _CHUNKS + _CHUNK * (chunks_needed + 1) > len(pool) or 2 * (pool[_HEAP] + n_entries + _CHUNK) > len(heap)
+    )  # fmt: skip
+
+
+@inlined
+def _bucket_of(bits: Any) -> Any:
+    return min(bits >> _SHIFT, _N_BUCKETS - 1)
+
+
+@inlined
+def raised(pool: Any, heap: Any, page: int, old: int, new: int, key: float) -> None:
+    """The page's priority has grown to `key`; `old` and `new` are the bits before and now. There must be room."""
+    bucket = _bucket_of(new)
+    if bucket >= pool[_HOT]:
+        _heap_push(pool, heap, key, page)
+    elif old <= 0 or _bucket_of(old) != bucket:
+        _append(pool, bucket, page)
+
+
+@kernel
+def best(pool: Any, heap: Any, priority: Any, bits: Any) -> Any:
+    """The page of the highest priority, or NONE, or LACKS_ROOM. The page stays in the queue."""
+    while True:
+        while pool[_HEAP] > 0:
+            page = np.int64(heap[1])
+            if priority[page] == heap[0]:
+                return page
+            drop_best(pool, heap)
+        # The heap is empty: the best bucket that holds anything becomes the hot one.
+        top = pool[_TOP]
+        while top > 0 and pool[_HEADS - 1 + top] == 0:
+            top -= np.uint32(1)
+        pool[_TOP] = top
+        if top == 0:
+            pool[_HOT] = _N_BUCKETS
+            return np.int64(NONE)
+        bucket = np.int64(top) - 1
+        pool[_HOT] = bucket
+        while pool[_HEADS + bucket] != 0:
+            if 2 * (pool[_HEAP] + _CHUNK) > len(heap):
+                return np.int64(LACKS_ROOM)
+            chunk = pool[_HEADS + bucket]
+            at = _CHUNKS + _CHUNK * np.int64(chunk)
+            for k in range(at + _FIRST, at + _FIRST + pool[at + 1]):
+                page = np.int64(pool[k])
+                if priority[page] > 0.0 and _bucket_of(bits[page]) == bucket:
+                    _heap_push(pool, heap, priority[page], page)
+            pool[_HEADS + bucket] = pool[at]
+            pool[at] = pool[_FREE]
+            pool[_FREE] = chunk
+            pool[_N_FREE] += np.uint32(1)
+
+
+@kernel
+def drop_best(pool: Any, heap: Any) -> None:
+    """Take away the page that `best` has just returned."""
+    size = np.int64(pool[_HEAP]) - 1
+    pool[_HEAP] = size
+    key, page = heap[2 * size], heap[2 * size + 1]
+    at = 0
+    while True:
+        below = 2 * at + 1
+        if below >= size:
+            break
+        if below + 1 < size:
+            left, right = heap[2 * below], heap[2 * below + 2]
+            if right > left or (right == left and heap[2 * below + 3] < heap[2 * below + 1]):
+                below += 1
+        if heap[2 * below] < key or (heap[2 * below] == key and heap[2 * below + 1] >= page):
+            break
+        heap[2 * at] = heap[2 * below]
+        heap[2 * at + 1] = heap[2 * below + 1]
+        at = below
+    heap[2 * at] = key
+    heap[2 * at + 1] = page
+
+
+@inlined
+def _heap_push(pool: Any, heap: Any, key: float, page: Any) -> None:
+    at = np.int64(pool[_HEAP])
+    pool[_HEAP] = at + 1
+    while at > 0:
+        above = (at - 1) >> 1
+        if heap[2 * above] > key or (heap[2 * above] == key and heap[2 * above + 1] <= page):
+            break
+        heap[2 * at] = heap[2 * above]
+        heap[2 * at + 1] = heap[2 * above + 1]
+        at = above
+    heap[2 * at] = key
+    heap[2 * at + 1] = page
+
+
+@inlined
+def _append(pool: Any, bucket: int, page: int) -> None:
+    chunk = pool[_HEADS + bucket]
+    at = _CHUNKS + _CHUNK * np.int64(chunk)
+    if chunk == 0 or pool[at + 1] == _CHUNK - _FIRST:
+        if pool[_N_FREE] > 0:
+            new = pool[_FREE]
+            at = _CHUNKS + _CHUNK * np.int64(new)
+            pool[_FREE] = pool[at]
+            pool[_N_FREE] -= np.uint32(1)
+        else:
+            new = pool[_USED]
+            at = _CHUNKS + _CHUNK * np.int64(new)
+            pool[_USED] = new + np.uint32(1)
+        pool[at] = chunk
+        pool[at + 1] = 0
+        pool[_HEADS + bucket] = new
+    n = pool[at + 1]
+    pool[at + _FIRST + n] = page
+    pool[at + 1] = n + np.uint32(1)
+    if bucket >= pool[_TOP]:
+        pool[_TOP] = bucket + 1

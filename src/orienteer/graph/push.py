@@ -1,0 +1,191 @@
+"""Pages that pass mass on again and again: RankMass, and its family towards the tight greedy.
+
+p starts as a multiple of the trust. Pushing page i takes its mass p_i and gives d p_i / c_i to each page it links to.
+Only a fetched page can be pushed, since only its links are known. Two queues hold the pages with mass: one the unfetched
+ones, one the fetched ones. With `eagerness` c:
+
+    while the best fetched page has more mass than c times the best unfetched one: push it
+    fetch the best unfetched page, and push it
+
+c = 1 is RankMass: "take the page with the largest rm, downloaded or not". As c goes to 0 all mass on fetched pages is
+pushed before each choice: the tight greedy, which proves more with the same fetches, and works more.
+
+A dangling page gives its mass back to the trusted pages (as RankMass has it), or, *closed*, only to a counter D. With R
+and Q the mass on unfetched and on fetched pages, and s what p summed to at the start, coverage is proved to be at least
+
+    1 - (R + Q) / (s - d D)
+
+(without the closed form D stays 0). For RankMass this is the paper's CRM. A better bound for the same pages is in
+coverage.py.
+
+`push_best_first` is a whole crawl in one loop; `push_waiting` is what follows one real fetch, and the first calls it.
+A real crawl wants to know which unfetched pages changed: they are listed in `touched` (empty for a simulation).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orienteer.graph.kernel import inlined, kernel
+from orienteer.graph.priority_queue import LACKS_ROOM, NONE, best, drop_best, lacks_room, raised
+
+# Places in `mass`: on unfetched pages, on fetched pages, taken in by dangling pages (closed form).
+R, Q, D = range(3)
+# Places in `work`: pushes, links read by them, unfetched pages that got mass (counted while there is room for them).
+PUSHES, LINKS, TOUCHED = range(3)
+
+REACHED = -3  # the target coverage is proved
+
+_NEGLIGIBLE = 1e-18  # of all mass, on the best page: what is left to push proves nothing more
+_TINY = 1e-300  # what a page gets at least when it is first linked to: 0 would say that it is not known
+
+# What a page is to the kernels: not fetched; fetched, so it can be pushed; never to be fetched, so it keeps its mass.
+UNFETCHED, FETCHED, LOST = range(3)
+
+
+class PushRule(NamedTuple):
+    """`total` is what p sums to at the start; `until` the coverage to stop at, above 1 for none."""
+
+    damping: float
+    eagerness: float
+    closed: bool
+    total: float
+    until: float
+
+
+class Links(NamedTuple):
+    """The links of fetched pages: page i's are `targets[starts[i]:ends[i]]`."""
+
+    starts: Any
+    ends: Any
+    targets: Any
+
+
+@inlined
+def proved(mass: Any, rule: Any) -> Any:
+    """The coverage proved by the mass that is left."""
+    return 1.0 - (mass[R] + mass[Q]) / (rule.total - rule.damping * mass[D])
+
+
+@kernel
+def push(
+    page: Any, links: Any, trusted: Any, trust: Any, p: Any, bits: Any, state: Any, mass: Any,
+    work: Any, touched: Any, rule: Any,
+    known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
+) -> None:  # fmt: skip
+    """Push a fetched page whose mass is counted in Q. There must be room in both queues."""
+    amount = p[page]
+    p[page] = 0.0
+    mass[Q] -= amount
+    work[PUSHES] += 1
+    start, end, targets = links.starts[page], links.ends[page], links.targets
+    is_dangling = start == end
+    if is_dangling:
+        if rule.closed:
+            mass[D] += amount
+            return
+        start, end, targets = 0, len(trusted), trusted
+    work[LINKS] += end - start
+    share = rule.damping * amount / (end - start)
+    to_fetched, to_unfetched = 0.0, 0.0
+    for k in range(start, end):
+        if is_dangling:
+            share = rule.damping * amount * trust[k]
+        target = targets[k]
+        old = bits[target]
+        p[target] += share
+        if state[target] == FETCHED:
+            to_fetched += share
+            raised(waiting_pool, waiting_heap, target, old, bits[target], p[target])
+            continue
+        to_unfetched += share
+        if state[target] == UNFETCHED:
+            if work[TOUCHED] < len(touched):
+                touched[work[TOUCHED]] = target
+                work[TOUCHED] += 1
+            if p[target] < _TINY:
+                p[target] = _TINY
+            raised(known_pool, known_heap, target, old, bits[target], p[target])
+    mass[Q] += to_fetched
+    mass[R] += to_unfetched
+
+
+@inlined
+def _comes_first(other: Any, page: Any, p: Any, rule: Any) -> Any:
+    """Whether the fetched page `other` is to be pushed before the unfetched `page` is fetched.
+
+    With nothing left to fetch (NONE) pushing goes on only for the sake of a target.
+    """
+    if page == NONE:
+        return rule.until <= 1.0 and p[other] > _NEGLIGIBLE * rule.total
+    threshold = rule.eagerness * p[page]
+    return p[other] > threshold or (p[other] == threshold and other < page)
+
+
+@kernel
+def push_waiting(
+    links: Any, trusted: Any, trust: Any, p: Any, bits: Any, state: Any, mass: Any,
+    work: Any, touched: Any, rule: Any,
+    known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
+) -> Any:  # fmt: skip
+    """Push fetched pages as far as the rule asks; the best unfetched page, NONE, LACKS_ROOM or REACHED."""
+    while True:
+        if proved(mass, rule) >= rule.until:
+            return np.int64(REACHED)
+        page = best(known_pool, known_heap, p, bits)
+        if page >= 0 and state[page] != UNFETCHED:
+            # An entry that outlived the fetch of its page, and fits again by chance.
+            drop_best(known_pool, known_heap)
+            continue
+        other = best(waiting_pool, waiting_heap, p, bits)
+        if page == LACKS_ROOM or other == LACKS_ROOM:
+            return np.int64(LACKS_ROOM)
+        if other == NONE or not _comes_first(other, page, p, rule):
+            return page
+        degree = max(links.ends[other] - links.starts[other], len(trusted))
+        if lacks_room(known_pool, known_heap, degree) or lacks_room(waiting_pool, waiting_heap, degree):
+            return np.int64(LACKS_ROOM)
+        drop_best(waiting_pool, waiting_heap)
+        push(other, links, trusted, trust, p, bits, state, mass, work, touched, rule,
+             known_pool, known_heap, waiting_pool, waiting_heap)  # fmt: skip
+
+
+@kernel
+def fetch(page: Any, p: Any, state: Any, mass: Any) -> None:
+    """The page's links are known now: its mass moves from R to Q."""
+    state[page] = FETCHED
+    mass[R] -= p[page]
+    mass[Q] += p[page]
+
+
+@kernel
+def push_best_first(
+    links: Any, trusted: Any, trust: Any, p: Any, bits: Any, state: Any, mass: Any,
+    work: Any, touched: Any, rule: Any,
+    known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
+    order: Any, guarantees: Any, n_fetched: int, limit: int,
+) -> Any:  # fmt: skip
+    """Fetch up to `limit` pages into `order`, and what is proved by then into `guarantees`.
+
+    Returns (pages fetched, 0 at the limit, else NONE, LACKS_ROOM or REACHED).
+    """
+    while True:
+        page = push_waiting(links, trusted, trust, p, bits, state, mass, work, touched, rule,
+                            known_pool, known_heap, waiting_pool, waiting_heap)  # fmt: skip
+        if n_fetched > 0:
+            guarantees[n_fetched - 1] = proved(mass, rule)
+        if page < 0:
+            return n_fetched, page
+        if n_fetched == limit:
+            return n_fetched, np.int64(0)
+        degree = max(links.ends[page] - links.starts[page], len(trusted))
+        if lacks_room(known_pool, known_heap, degree) or lacks_room(waiting_pool, waiting_heap, degree):
+            return n_fetched, np.int64(LACKS_ROOM)
+        drop_best(known_pool, known_heap)
+        order[n_fetched] = page
+        n_fetched += 1
+        fetch(page, p, state, mass)
+        push(page, links, trusted, trust, p, bits, state, mass, work, touched, rule,
+             known_pool, known_heap, waiting_pool, waiting_heap)  # fmt: skip

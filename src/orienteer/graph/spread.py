@@ -1,0 +1,187 @@
+"""Pages that pass something on once, when they are fetched: Fractional PageRank, OPIC, in-link counts.
+
+    fetch the unfetched page with the largest priority f;  each of its unfetched targets gets a share more
+
+    fractional   d f / N,  or with an inter-host weight M:  d M f / (N_intra + M N_inter) across hosts, d f / (...) within
+    opic         the same with d = 1
+    in-links     1
+
+N counts all distinct links of the page, to fetched pages too (what would go to them is dropped). No fetched page is
+ever looked at again: one pass over every link.
+
+`spread_best_first` is the whole crawl in one loop; `spread_rows` is one step of it for a crawl that fetches for real.
+Both give a page's targets the shares of `_shares`, in the same order of additions, so their priorities are equal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.kernel import inlined, kernel
+from orienteer.graph.priority_queue import LACKS_ROOM, best, drop_best, lacks_room, raised
+
+FETCHED = -1.0  # the priority of a page that has been fetched
+TINY = 1e-300  # the least share: 0 would say that the page is not known
+
+
+class SpreadRule(NamedTuple):
+    """What a fetched page passes on: `damping` of its priority in shares, or, if not 0, `constant` to each target."""
+
+    damping: float
+    inter_host_weight: float
+    constant: float
+
+
+@inlined
+def _leaves_host(target: Any, host: Any, first: Any, last: Any, hosts: Any) -> Any:
+    """Whether a target lies on another host. Where hosts are contiguous, first and last bound the page's own."""
+    if last >= 0:
+        return target < first or target >= last
+    return hosts[target] != host
+
+
+@kernel
+def _shares(
+    page: Any, start: int, end: int, targets: Any, hosts: Any, host_starts: Any, rule: Any, amount: float
+) -> Any:
+    """(share of a target on the same host, share of one on another host, host, its first page, its end or -1)."""
+    if rule.constant > 0.0:
+        return rule.constant, rule.constant, 0, 0, 0
+    if rule.inter_host_weight == 1.0 or len(hosts) == 0:
+        share = max(rule.damping * amount / (end - start), TINY)
+        return share, share, 0, 0, 0
+    host = np.int64(hosts[page])
+    first, last = np.int64(0), np.int64(-1)
+    if len(host_starts) > 0:
+        first, last = host_starts[host], host_starts[host + 1]
+    n_inter = 0
+    for k in range(start, end):
+        if _leaves_host(targets[k], host, first, last, hosts):
+            n_inter += 1
+    share = max(rule.damping * amount / ((end - start - n_inter) + rule.inter_host_weight * n_inter), TINY)
+    return share, share * rule.inter_host_weight, host, first, last
+
+
+@kernel
+def enter(pages: Any, amounts: Any, pool: Any, heap: Any, priority: Any, bits: Any) -> None:
+    """Put pages into the queue; there must be room for all."""
+    for k in range(len(pages)):
+        page = pages[k]
+        old = bits[page]
+        priority[page] = amounts[k]
+        raised(pool, heap, page, old, bits[page], amounts[k])
+
+
+@kernel
+def spread_best_first(
+    starts: Any,
+    ends: Any,
+    targets: Any,
+    hosts: Any,
+    host_starts: Any,
+    priority: Any,
+    bits: Any,
+    pool: Any,
+    heap: Any,
+    rule: Any,
+    order: Any,
+    n_fetched: int,
+    limit: int,
+) -> Any:
+    """Fetch up to `limit` pages, best first, into `order`; (pages fetched, 0 or why it stopped earlier)."""
+    while n_fetched < limit:
+        page = best(pool, heap, priority, bits)
+        if page < 0:
+            return n_fetched, page
+        start, end = starts[page], ends[page]
+        if lacks_room(pool, heap, end - start):
+            return n_fetched, np.int64(LACKS_ROOM)
+        drop_best(pool, heap)
+        amount = priority[page]
+        priority[page] = FETCHED
+        order[n_fetched] = page
+        n_fetched += 1
+        if end == start:
+            continue
+        inside, across, host, first, last = _shares(page, start, end, targets, hosts, host_starts, rule, amount)
+        for k in range(start, end):
+            target = targets[k]
+            old = priority[target]
+            if old >= 0.0:
+                share = inside
+                if inside != across and _leaves_host(target, host, first, last, hosts):
+                    share = across
+                old_bits = bits[target]
+                priority[target] = old + share
+                raised(pool, heap, target, old_bits, bits[target], old + share)
+    return n_fetched, np.int64(0)
+
+
+@kernel
+def spread_rows(
+    pages: Any, starts: Any, ends: Any, targets: Any, hosts: Any, host_starts: Any, rule: Any, priority: Any,
+    touched: Any,
+) -> Any:  # fmt: skip
+    """The same for pages that were fetched elsewhere: update priorities, list the targets touched, return their number."""
+    n_touched = 0
+    for page in pages:
+        amount = priority[page]
+        priority[page] = FETCHED
+        start, end = starts[page], ends[page]
+        if end == start or amount <= 0.0:
+            continue
+        inside, across, host, first, last = _shares(page, start, end, targets, hosts, host_starts, rule, amount)
+        for k in range(start, end):
+            target = targets[k]
+            if priority[target] >= 0.0:
+                share = inside
+                if inside != across and _leaves_host(target, host, first, last, hosts):
+                    share = across
+                priority[target] += share
+                touched[n_touched] = target
+                n_touched += 1
+    return n_touched
+
+
+def contiguous_host_starts(hosts: NDArray[np.int32] | None) -> NDArray[np.int64]:
+    """First page of each host and the number of pages at the end, where every host's pages are contiguous; else empty."""
+    if hosts is None or len(hosts) == 0 or (np.diff(hosts) < 0).any():
+        return np.empty(0, np.int64)
+    return np.searchsorted(hosts, np.arange(int(hosts[-1]) + 2)).astype(np.int64)
+
+
+def drawn(pages: NDArray[np.uint64], rng: np.uint64) -> NDArray[np.float64]:
+    """A random number in (0, 1) for each page, which depends on its id and the rng alone (splitmix64)."""
+    with np.errstate(over="ignore"):
+        x = (pages + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + rng * np.uint64(0xD1B54A32D192ED03)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
+
+
+@kernel
+def draw_best_first(
+    offsets: Any, targets: Any, draws: Any, priority: Any, bits: Any, pool: Any, heap: Any, order: Any, n_fetched: int,
+    limit: int,
+) -> Any:  # fmt: skip
+    """Like `spread_best_first`, where a page's priority is drawn when it becomes known and never changes."""
+    while n_fetched < limit:
+        page = best(pool, heap, priority, bits)
+        if page < 0:
+            return n_fetched, page
+        start, end = offsets[page], offsets[page + 1]
+        if lacks_room(pool, heap, end - start):
+            return n_fetched, np.int64(LACKS_ROOM)
+        drop_best(pool, heap)
+        priority[page] = FETCHED
+        order[n_fetched] = page
+        n_fetched += 1
+        for k in range(start, end):
+            target = targets[k]
+            if priority[target] == 0.0:
+                priority[target] = draws[target]
+                raised(pool, heap, target, 0, bits[target], draws[target])
+    return n_fetched, np.int64(0)

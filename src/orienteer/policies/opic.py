@@ -1,0 +1,21 @@
+"""OPIC, Adaptive On-line Page Importance Computation (Abiteboul, Preda & Cobena, WWW 2003), for a first crawl."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from orienteer.graph.spread import SpreadRule
+from orienteer.policies.policy import policy
+from orienteer.policies.spreading import SpreadingPolicy
+
+
+@policy
+class Opic(SpreadingPolicy):
+    """Fetch the page with the most cash; it hands all of it on to its links in equal parts.
+
+    Pages are fetched once here, so cash that goes to a fetched page is gone. It is Fractional PageRank without damping.
+    """
+
+    name: ClassVar[str] = "opic"
+    rule = SpreadRule(1.0, 1.0, 0.0)
+    per_trust = 1.0

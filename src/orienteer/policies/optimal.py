@@ -1,0 +1,48 @@
+"""The order of one who knows the answer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from orienteer.errors import InputError
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.pagerank import pagerank
+from orienteer.policies.planned import PlannedRun
+from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, policy
+
+
+@policy
+class Optimal(Policy):
+    """Fetch by true rank, known or not: no crawl can cover more with as many pages. For simulation only."""
+
+    name: ClassVar[str] = "optimal"
+    knows_truth: ClassVar[bool] = True
+
+    def __init__(self, damping: float = 0.85) -> None:
+        self.damping = checked_damping(damping)
+        self._rank: np.ndarray | None = None
+
+    def see(self, graph: LinkGraph, trusted: TrustedPages) -> None:
+        """Learn the truth."""
+        trust = np.zeros(graph.n_pages)
+        trust[trusted.pages] = trusted.trust
+        self._rank = pagerank(graph, trust, self.damping, 1e-12)
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        if self._rank is None:
+            raise InputError("the policy 'optimal' knows the truth, so it works in simulations only")
+        web.know(len(self._rank))
+        pages = np.flatnonzero(self._rank).astype(np.uint32)
+        return Priorities(pages, self._rank[pages])
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        return NO_CHANGE
+
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        self.see(graph, trusted)
+        assert self._rank is not None
+        order = np.argsort(-self._rank, kind="stable").astype(np.uint32)
+        return PlannedRun(graph, order[: np.count_nonzero(self._rank)])

@@ -1,0 +1,121 @@
+"""What a policy is.
+
+A policy orders the pages that are known and not fetched. It is pure: arrays in, changed priorities out; it opens no
+file, asks no clock, and reads no link of a page that has not been fetched. Higher priority is sooner, ties go to the
+lowest page id. It works in two ways that give the same order:
+
+- *Step by step*, for a crawl that fetches for real: `begin` with the trusted pages, then `fetched` (or `lost`) for each
+  page; both return the priorities that changed.
+- *As one run* on a whole graph: `run` returns a Run that fetches in bulk, for simulation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
+
+POLICIES: dict[str, type[Policy]] = {}
+
+
+class Priorities(NamedTuple):
+    """New priorities of some pages; the last one counts where a page is named twice."""
+
+    pages: NDArray[np.uint32]
+    values: NDArray[np.float64]
+
+
+NO_CHANGE = Priorities(np.empty(0, np.uint32), np.empty(0))
+
+
+class TrustedPages(NamedTuple):
+    """Where the crawl starts: pages in increasing order, and their trust, above 0, summing to 1."""
+
+    pages: NDArray[np.uint32]
+    trust: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, trust: NDArray[np.float64]) -> TrustedPages:
+        pages = np.flatnonzero(trust).astype(np.uint32)
+        return cls(pages, trust[pages])
+
+
+class Run(ABC):
+    """A policy at work on a whole graph. `order[:n_fetched]` is what it has fetched, in this order.
+
+    `guarantees[k]` is the coverage the policy itself has proved with k + 1 pages, where it proves any.
+    """
+
+    def __init__(self, graph: LinkGraph) -> None:
+        self.order: NDArray[np.uint32] = np.empty(graph.n_pages, np.uint32)
+        self.n_fetched = 0
+        self.is_empty = False  # nothing is left to fetch
+        self.guarantees: NDArray[np.float64] | None = None
+
+    @abstractmethod
+    def advance(self, limit: int, until: float) -> None:
+        """Go on until `limit` pages are fetched, nothing is left, or the policy itself has proved `until`."""
+
+    @property
+    def guarantee(self) -> float:
+        """What the policy itself has proved so far."""
+        if self.guarantees is None or self.n_fetched == 0:
+            return 0.0
+        return float(self.guarantees[self.n_fetched - 1])
+
+
+class Policy(ABC):
+    """Base of all policies; keyword arguments of `__init__` are the settings."""
+
+    name: ClassVar[str]
+    proves: ClassVar[bool] = False  # has a guarantee of its own
+    knows_truth: ClassVar[bool] = False  # needs the true rank: for simulation only
+
+    damping: float = 0.85
+    guarantee: float = 0.0  # coverage proved so far, step by step
+
+    @abstractmethod
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        """The crawl starts; the trusted pages are known."""
+
+    @abstractmethod
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        """The page was fetched and its links are in `web`."""
+
+    def lost(self, page: int, web: GrowingGraph) -> Priorities:
+        """The page will never be fetched."""
+        return NO_CHANGE
+
+    @abstractmethod
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        """The whole crawl of a known graph, to be driven by `advance`."""
+
+
+P = TypeVar("P", bound=type[Policy])
+
+
+def policy(kind: P) -> P:
+    """Register a policy under its name."""
+    POLICIES[kind.name] = kind
+    return kind
+
+
+def checked_damping(damping: float) -> float:
+    if not 0 <= damping < 1:
+        raise InputError(f"damping is {damping}; it must be at least 0 and below 1")
+    return damping
+
+
+def grown(array: NDArray[np.float64], n_pages: int) -> NDArray[np.float64]:
+    """The array with at least `n_pages` places, new ones 0."""
+    if n_pages <= len(array):
+        return array
+    larger = np.zeros(max(n_pages, 2 * len(array)), array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,115 @@
+"""What rankmass and certified share: fetched pages pass mass on again and again (graph/push.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orienteer.graph import priority_queue as queues
+from orienteer.graph import push
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.spread import enter
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, grown
+
+_NOT_LISTED = np.empty(0, np.uint32)
+
+
+class Pushed:
+    """Mass, queues and counters of the push kernels, for `n_pages` pages."""
+
+    def __init__(self, n_pages: int, trusted: TrustedPages, rule: push.PushRule) -> None:
+        self.rule = rule
+        self.trusted = trusted
+        self.p = np.zeros(n_pages)
+        self.state = np.zeros(n_pages, np.uint8)
+        self.mass = np.array([rule.total, 0.0, 0.0])
+        self.work = np.zeros(3, np.int64)
+        self.known = queues.with_room(queues.new_queue(n_pages), len(trusted.pages))
+        self.waiting = queues.new_queue(n_pages)
+        enter(trusted.pages, rule.total * trusted.trust, *self.known, self.p, self.p.view(np.int64))
+
+    def know(self, n_pages: int) -> None:
+        self.p = grown(self.p, n_pages)
+        if len(self.state) < len(self.p):
+            self.state = np.concatenate((self.state, np.zeros(len(self.p) - len(self.state), np.uint8)))
+
+    def arguments(self, links: push.Links, touched: np.ndarray) -> tuple[object, ...]:
+        """What all push kernels take."""
+        bits = self.p.view(np.int64)
+        return (links, *self.trusted, self.p, bits, self.state, self.mass, self.work, touched, self.rule,
+                *self.known, *self.waiting)  # fmt: skip
+
+    def make_room(self, n_entries: int) -> None:
+        n_entries += len(self.trusted.pages)
+        self.known = queues.with_room(self.known, n_entries)
+        self.waiting = queues.with_room(self.waiting, n_entries)
+
+
+class PushingPolicy(Policy):
+    """`eagerness` and `closed` as in graph/push.py."""
+
+    eagerness: float = 1.0
+    closed: bool = False
+
+    def _rule(self, until: float) -> push.PushRule:
+        total = 1.0 if self.closed else 1.0 - self.damping
+        return push.PushRule(self.damping, self.eagerness, self.closed, total, until)
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._pushed = Pushed(max(web.n_pages, 1024), trusted, self._rule(until=2.0))
+        return Priorities(trusted.pages, self._pushed.p[trusted.pages])
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        pushed = self._pushed
+        pushed.know(web.n_pages)
+        pushed.make_room(len(web.links(page)) + 64)
+        push.fetch(page, pushed.p, pushed.state, pushed.mass)
+        links = push.Links(web.starts, web.ends, web.targets)
+        touched = np.empty(4 * len(web.links(page)) + 4096, np.uint32)
+        pushed.work[push.TOUCHED] = 0
+        push.push(page, *pushed.arguments(links, touched))
+        return self._after_pushes(web, links, touched)
+
+    def lost(self, page: int, web: GrowingGraph) -> Priorities:
+        pushed = self._pushed
+        pushed.know(web.n_pages)
+        pushed.state[page] = push.LOST
+        touched = np.empty(4096, np.uint32)
+        pushed.work[push.TOUCHED] = 0
+        return self._after_pushes(web, push.Links(web.starts, web.ends, web.targets), touched)
+
+    def _after_pushes(self, web: GrowingGraph, links: push.Links, touched: np.ndarray) -> Priorities:
+        pushed = self._pushed
+        while push.push_waiting(*pushed.arguments(links, touched)) == queues.LACKS_ROOM:
+            pushed.make_room(100_000)
+        self.guarantee = float(push.proved(pushed.mass, pushed.rule))
+        n = int(pushed.work[push.TOUCHED])
+        if n == len(touched):  # more changed than could be listed: any may have
+            changed = np.flatnonzero((pushed.state[: web.n_pages] == push.UNFETCHED) & (pushed.p[: web.n_pages] > 0))
+        else:
+            changed = touched[:n]
+        return Priorities(changed.astype(np.uint32), pushed.p[changed])
+
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        return _PushingRun(graph, trusted, self)
+
+
+class _PushingRun(Run):
+    def __init__(self, graph: LinkGraph, trusted: TrustedPages, owner: PushingPolicy) -> None:
+        super().__init__(graph)
+        self._owner = owner
+        self._links = push.Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+        self._most = int(graph.out_degrees().max(initial=0))
+        self._pushed = Pushed(graph.n_pages, trusted, owner._rule(until=2.0))
+        self.guarantees = np.zeros(graph.n_pages)
+        self.work = self._pushed.work
+
+    def advance(self, limit: int, until: float) -> None:
+        self._pushed.rule = self._owner._rule(until if self._owner.proves else 2.0)
+        while True:
+            arguments = self._pushed.arguments(self._links, _NOT_LISTED)
+            self.n_fetched, why = push.push_best_first(*arguments, self.order, self.guarantees, self.n_fetched, limit)
+            if why != queues.LACKS_ROOM:
+                self.is_empty = why == queues.NONE
+                return
+            self._pushed.make_room(self._most + 100_000)

@@ -1,0 +1,75 @@
+"""What fractional, opic and in-links share: a page passes something on once, when it is fetched (graph/spread.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph import priority_queue as queues
+from orienteer.graph import spread
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, grown
+
+_NO_HOSTS = np.empty(0, np.int32)
+_NO_STARTS = np.empty(0, np.int64)
+
+
+class SpreadingPolicy(Policy):
+    """`rule` says what is passed on, `per_trust` what a trusted page starts with per trust; 0: next to nothing."""
+
+    rule: spread.SpreadRule
+    per_trust: float
+
+    def _entries(self, trusted: TrustedPages) -> NDArray[np.float64]:
+        if self.per_trust == 0.0:
+            return np.full(len(trusted.pages), spread.TINY)
+        return self.per_trust * trusted.trust
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._priority = np.zeros(max(web.n_pages, 1024))
+        self._priority[trusted.pages] = self._entries(trusted)
+        return Priorities(trusted.pages, self._priority[trusted.pages])
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        self._priority = grown(self._priority, web.n_pages)
+        touched = np.empty(len(web.links(page)), np.uint32)
+        hosts = web.hosts if self.rule.inter_host_weight != 1.0 else _NO_HOSTS
+        pages = np.array([page], np.uint32)
+        n = spread.spread_rows(pages, web.starts, web.ends, web.targets, hosts, _NO_STARTS, self.rule, self._priority,
+                               touched)  # fmt: skip
+        return Priorities(touched[:n], self._priority[touched[:n]])
+
+    def lost(self, page: int, web: GrowingGraph) -> Priorities:
+        self._priority = grown(self._priority, web.n_pages)
+        self._priority[page] = spread.FETCHED
+        return super().lost(page, web)
+
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        return _SpreadingRun(graph, trusted, self._entries(trusted), self.rule)
+
+
+class _SpreadingRun(Run):
+    def __init__(
+        self, graph: LinkGraph, trusted: TrustedPages, entries: NDArray[np.float64], rule: spread.SpreadRule
+    ) -> None:
+        super().__init__(graph)
+        weighs_hosts = rule.inter_host_weight != 1.0 and graph.hosts is not None
+        self._hosts = graph.hosts if weighs_hosts else _NO_HOSTS
+        self._host_starts = spread.contiguous_host_starts(graph.hosts) if weighs_hosts else _NO_STARTS
+        self._links = graph.offsets[:-1], graph.offsets[1:], graph.targets
+        self._rule = rule
+        self._priority = np.zeros(graph.n_pages)
+        self._queue = queues.with_room(queues.new_queue(graph.n_pages), len(trusted.pages))
+        spread.enter(trusted.pages, entries, *self._queue, self._priority, self._priority.view(np.int64))
+
+    def advance(self, limit: int, until: float) -> None:
+        while True:
+            self.n_fetched, why = spread.spread_best_first(
+                *self._links, self._hosts, self._host_starts, self._priority, self._priority.view(np.int64),
+                *self._queue, self._rule, self.order, self.n_fetched, limit,
+            )  # fmt: skip
+            if why != queues.LACKS_ROOM:
+                self.is_empty = why == queues.NONE
+                return
+            self._queue = queues.with_room(self._queue, len(self.order) // 50 + 100_000)

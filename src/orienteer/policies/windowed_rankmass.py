@@ -1,0 +1,124 @@
+"""Windowed RankMass (Cho & Schonfeld, VLDB 2007): RankMass in batches."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from orienteer.errors import InputError
+from orienteer.graph import window as windows
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.push import Links
+from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, grown, policy
+
+
+@policy
+class WindowedRankMass(Policy):
+    """Fetch the best `window` share of the known pages as one batch, then push every fetched page once, in id order.
+
+    A window of 1 fetches level by level like L-Neighbor; towards 0 it tends to the tight greedy. Its own guarantee is the
+    mass taken in the sweeps.
+    """
+
+    name: ClassVar[str] = "windowed-rankmass"
+    proves: ClassVar[bool] = True
+
+    def __init__(self, window: float = 0.1, damping: float = 0.85) -> None:
+        if not 0 < window <= 1:
+            raise InputError(f"window is {window}; it must be above 0 and at most 1 (a share of the known pages)")
+        self.window = window
+        self.damping = checked_damping(damping)
+
+    def batch_size(self, n_frontier: int) -> int:
+        return max(1, math.ceil(self.window * n_frontier))
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._trusted = trusted
+        self._p = np.zeros(max(web.n_pages, 1024))
+        self._p[trusted.pages] = (1 - self.damping) * trusted.trust
+        self._state = np.zeros(len(self._p), np.uint8)
+        self._state[trusted.pages] = windows.KNOWN
+        self._work = np.zeros(3, np.int64)
+        self._left_in_batch = self.batch_size(len(trusted.pages))
+        self.guarantee = 0.0
+        return Priorities(trusted.pages, self._p[trusted.pages])
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._count(page, windows.FETCHED, web)
+
+    def lost(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._count(page, windows.LOST, web)
+
+    def _count(self, page: int, state: int, web: GrowingGraph) -> Priorities:
+        self._p = grown(self._p, web.n_pages)
+        if len(self._state) < len(self._p):
+            self._state = np.concatenate((self._state, np.zeros(len(self._p) - len(self._state), np.uint8)))
+        self._state[page] = state
+        self._left_in_batch -= 1
+        if self._left_in_batch > 0:
+            return NO_CHANGE
+        links = Links(web.starts, web.ends, web.targets)
+        heard_of = np.empty(web.n_pages, np.uint32)
+        n = web.n_pages
+        taken, _ = windows.sweep(
+            links, *self._trusted, self._p[:n], self._state[:n], heard_of, 0, self.damping, self._work
+        )
+        self.guarantee += float(taken)
+        frontier = np.flatnonzero(self._state[:n] == windows.KNOWN).astype(np.uint32)
+        self._left_in_batch = self.batch_size(len(frontier))
+        return Priorities(frontier, self._p[frontier])
+
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        return _WindowedRun(graph, trusted, self)
+
+
+class _WindowedRun(Run):
+    def __init__(self, graph: LinkGraph, trusted: TrustedPages, owner: WindowedRankMass) -> None:
+        super().__init__(graph)
+        self._owner = owner
+        self._trusted = trusted
+        self._links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+        self._p = np.zeros(graph.n_pages)
+        self._p[trusted.pages] = (1 - owner.damping) * trusted.trust
+        self._state = np.zeros(graph.n_pages, np.uint8)
+        self._state[trusted.pages] = windows.KNOWN
+        self._frontier = np.empty(graph.n_pages, np.uint32)
+        self._frontier[: len(trusted.pages)] = trusted.pages
+        self._n_frontier = len(trusted.pages)
+        self._batch: np.ndarray = np.empty(0, np.uint32)
+        self._taken = 0.0
+        self.work = np.zeros(3, np.int64)
+        self.guarantees = np.zeros(graph.n_pages)
+
+    def advance(self, limit: int, until: float) -> None:
+        while self.n_fetched < limit and not self.is_empty:
+            if len(self._batch) == 0:
+                size = self._owner.batch_size(self._n_frontier)
+                self._batch, self._n_frontier = windows.take_best(self._frontier, self._n_frontier, self._p, size)
+            now = self._batch[: limit - self.n_fetched]
+            self._batch = self._batch[len(now) :]
+            self.order[self.n_fetched : self.n_fetched + len(now)] = now
+            self.guarantees[self.n_fetched : self.n_fetched + len(now)] = self._taken
+            self._state[now] = windows.FETCHED
+            self.n_fetched += len(now)
+            if len(self._batch) == 0 and self._sweep_proves(until):
+                return
+
+    def _sweep_proves(self, until: float) -> bool:
+        """A batch is complete: push. Once nothing is left to fetch, sweeps go on for the sake of a target."""
+        assert self.guarantees is not None
+        while True:
+            taken, self._n_frontier = windows.sweep(
+                self._links, *self._trusted, self._p, self._state, self._frontier, self._n_frontier,
+                self._owner.damping, self.work,
+            )  # fmt: skip
+            self._taken += taken
+            self.guarantees[self.n_fetched - 1] = self._taken
+            self.is_empty = self._n_frontier == 0
+            if self._taken >= until:
+                return True
+            if not self.is_empty or until > 1 or taken < 1e-15:
+                return False
