@@ -9,10 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
     from orienteer.crawl.crawl import Crawl
     from orienteer.crawl.simulate import simulate
     from orienteer.crawl.trace import Trace
+    from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.coverage import Certificate, certificate
     from orienteer.graph.growing_graph import GrowingGraph

@@ -206,9 +206,14 @@ class Crawl:
         by_certificate = until is not None and not self._believes_policy()
         threshold = until if by_certificate and until is not None else 2.0
         reached = self.coverage.fetch(np.array(fetched, np.uint32), self._links(), threshold) > 0
-        if reached or (until is not None and self._believes_policy() and self.policy.guarantee >= until):
+        is_empty = len(self.frontier) == 0 and self._n_in_flight == 0
+        if until is not None and self._believes_policy():
+            if is_empty:
+                self.policy.conclude(self.web, until)
+            reached = self.policy.guarantee >= until
+        if reached:
             self.stopped_because = "coverage"
         elif self.goal.budget is not None and len(self.order) >= self.goal.budget:
             self.stopped_because = "budget"
-        elif len(self.frontier) == 0 and self._n_in_flight == 0:
+        elif is_empty:
             self.stopped_because = "frontier empty"

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.errors import InputError
 from orienteer.graph.kernel import inlined, kernel
 from orienteer.graph.link_graph import LinkGraph, page_ids
-from orienteer.graph.push import LINKS, PUSHES, Links, D, Q, R
+from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
 from orienteer.graph.trust import Trust, trust_vector
 
 _DECIDED = 1e-12  # of the mass: what is left to push changes no answer

@@ -11,7 +11,11 @@ the `__pycache__` folders.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-kernel = njit(cache=True, nogil=True, _nrt=False)
-inlined = njit(cache=True, nogil=True, _nrt=False, inline="always")
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+
+kernel: Any = njit(**_OPTIONS)
+inlined: Any = njit(**_OPTIONS, inline="always")

@@ -92,6 +92,9 @@ class Policy(ABC):
         """The page will never be fetched."""
         return NO_CHANGE
 
+    def conclude(self, web: GrowingGraph, until: float) -> None:
+        """Nothing is left to fetch: work on the guarantee until it reaches `until`, if it can."""
+
     @abstractmethod
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         """The whole crawl of a known graph, to be driven by `advance`."""

@@ -78,6 +78,10 @@ class PushingPolicy(Policy):
         pushed.work[push.TOUCHED] = 0
         return self._after_pushes(web, push.Links(web.starts, web.ends, web.targets), touched)
 
+    def conclude(self, web: GrowingGraph, until: float) -> None:
+        self._pushed.rule = self._rule(until)
+        self._after_pushes(web, push.Links(web.starts, web.ends, web.targets), _NOT_LISTED)
+
     def _after_pushes(self, web: GrowingGraph, links: push.Links, touched: np.ndarray) -> Priorities:
         pushed = self._pushed
         while push.push_waiting(*pushed.arguments(links, touched)) == queues.LACKS_ROOM:

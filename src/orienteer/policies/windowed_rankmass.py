@@ -14,13 +14,15 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, grown, policy
 
+_NEGLIGIBLE = 1e-15  # of the mass: a sweep that takes less proves nothing more
+
 
 @policy
 class WindowedRankMass(Policy):
     """Fetch the best `window` share of the known pages as one batch, then push every fetched page once, in id order.
 
-    A window of 1 fetches level by level like L-Neighbor; towards 0 it tends to the tight greedy. Its own guarantee is the
-    mass taken in the sweeps.
+    A window of 1 fetches level by level like L-Neighbor; towards 0 it tends to the tight greedy. Its own guarantee is
+    the mass taken in the sweeps.
     """
 
     name: ClassVar[str] = "windowed-rankmass"
@@ -60,16 +62,24 @@ class WindowedRankMass(Policy):
         self._left_in_batch -= 1
         if self._left_in_batch > 0:
             return NO_CHANGE
-        links = Links(web.starts, web.ends, web.targets)
-        heard_of = np.empty(web.n_pages, np.uint32)
+        self._sweep(web)
+        frontier = np.flatnonzero(self._state[: web.n_pages] == windows.KNOWN).astype(np.uint32)
+        self._left_in_batch = self.batch_size(len(frontier))
+        return Priorities(frontier, self._p[frontier])
+
+    def conclude(self, web: GrowingGraph, until: float) -> None:
+        while self.guarantee < until and self._sweep(web) > _NEGLIGIBLE:
+            pass
+
+    def _sweep(self, web: GrowingGraph) -> float:
+        """Push every fetched page once; the mass taken."""
         n = web.n_pages
+        links, heard_of = Links(web.starts, web.ends, web.targets), np.empty(n, np.uint32)
         taken, _ = windows.sweep(
             links, *self._trusted, self._p[:n], self._state[:n], heard_of, 0, self.damping, self._work
         )
         self.guarantee += float(taken)
-        frontier = np.flatnonzero(self._state[:n] == windows.KNOWN).astype(np.uint32)
-        self._left_in_batch = self.batch_size(len(frontier))
-        return Priorities(frontier, self._p[frontier])
+        return float(taken)
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         return _WindowedRun(graph, trusted, self)
@@ -94,6 +104,7 @@ class _WindowedRun(Run):
         self.guarantees = np.zeros(graph.n_pages)
 
     def advance(self, limit: int, until: float) -> None:
+        assert self.guarantees is not None
         while self.n_fetched < limit and not self.is_empty:
             if len(self._batch) == 0:
                 size = self._owner.batch_size(self._n_frontier)
@@ -120,5 +131,5 @@ class _WindowedRun(Run):
             self.is_empty = self._n_frontier == 0
             if self._taken >= until:
                 return True
-            if not self.is_empty or until > 1 or taken < 1e-15:
+            if not self.is_empty or until > 1 or taken < _NEGLIGIBLE:
                 return False

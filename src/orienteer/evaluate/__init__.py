@@ -1,0 +1,1 @@
+"""How good is a policy? Several of them on one graph whose truth is known: what each covers, proves and costs."""

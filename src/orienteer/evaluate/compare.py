@@ -1,0 +1,244 @@
+"""Several policies on one graph: what each covers, what is proved of it, and what it costs.
+
+The truth, which no crawl knows, is the PageRank personalized by the trust. For each policy and each level (such as 0.98)
+we count the fetches until
+
+- *actual*: the pages fetched hold that share of the true rank;
+- *own*: the policy itself has proved it, where it proves anything;
+- *certified*: the certificate, the best bound that the links seen so far allow, has proved it.
+
+A policy runs until it has proved the highest level itself (the certificate has then, too: it is the better bound), or,
+proving nothing itself, until the certificate has. It stops earlier at the budget, or where nothing is left to fetch.
+RankMass and its kin push ever smaller amounts if driven further, for nothing: `whole` does that all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.crawl.crawl import Goal
+from orienteer.crawl.simulate import simulate
+from orienteer.crawl.trace import Trace
+from orienteer.errors import InputError
+from orienteer.evaluate.cost import Cost, measured
+from orienteer.evaluate.metrics import Curve, cumulative_rank, first_reaching, sample_positions
+from orienteer.evaluate.policy_spec import PolicySpec
+from orienteer.graph import shapes
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.pagerank import pagerank
+from orienteer.graph.trust import Trust, trust_vector
+from orienteer.policies import all_policies
+from orienteer.progress import Progress, silent
+
+LEVELS = (0.90, 0.98, 0.99)
+
+_TRUTH = 1e-10  # L1 error of the ranks that everything is measured by
+_CURVE_POSITIONS = 240
+_CERTIFICATE_POSITIONS = 60  # each costs pushes
+_STEPS = 1000  # of progress, for each policy
+
+
+@dataclass(frozen=True)
+class PolicyResult:
+    """One policy's crawl.
+
+    `fetches` has, by measure (actual, own, certified, uniform), the fetches until each level, None for never. `curves` are
+    actual, own (where `proves`), lower and upper (the certificate's bounds), and uniform (where it was asked for).
+    """
+
+    policy: str
+    proves: bool
+    n_fetched: int
+    stopped_because: str
+    cost: Cost
+    fetches: dict[str, tuple[int | None, ...]]
+    curves: dict[str, Curve]
+
+    def as_dict(self, levels: Sequence[float]) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "proves": self.proves,
+            "n_fetched": self.n_fetched,
+            "stopped_because": self.stopped_because,
+            "cpu_s": round(self.cost.cpu_s, 4),
+            "memory_bytes": self.cost.memory_bytes,
+            "fetches_until": {
+                measure: dict(zip(map(str, levels), counts, strict=True)) for measure, counts in self.fetches.items()
+            },
+            "curves": {name: _curve_dict(curve) for name, curve in self.curves.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Policies on one graph, the soonest certified first.
+
+    `ceilings` are curves that no order can surpass: the highest ranks added up. There is one for each truth (actual, and
+    uniform where it was asked for).
+    """
+
+    n_pages: int
+    n_links: int
+    n_trusted: int
+    damping: float
+    levels: tuple[float, ...]
+    budget: int | None
+    results: tuple[PolicyResult, ...]
+    ceilings: dict[str, Curve]
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What was counted: actual, own, certified, and perhaps uniform."""
+        return tuple(self.results[0].fetches)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "n_pages": self.n_pages,
+            "n_links": self.n_links,
+            "n_trusted": self.n_trusted,
+            "damping": self.damping,
+            "levels": list(self.levels),
+            "budget": self.budget,
+            "policies": [result.as_dict(self.levels) for result in self.results],
+            "ceilings": {name: _curve_dict(curve) for name, curve in self.ceilings.items()},
+        }
+
+
+def compare(
+    graph: LinkGraph,
+    policies: Sequence[str | PolicySpec] = (),
+    trust: Trust = None,
+    *,
+    damping: float = 0.85,
+    levels: Sequence[float] = LEVELS,
+    budget: int | None = None,
+    whole: bool = False,
+    uniform: bool = False,
+    progress: Progress = silent,
+) -> Comparison:
+    """Run the policies (all there are, if none is named) from the same trusted pages.
+
+    `uniform` also counts the rank of a surfer who may start anywhere. `whole` fetches on to the budget or the end.
+
+    >>> found = compare(shapes.star(9), ["rankmass", "random"], trust=[0], levels=[0.5])
+    >>> [(result.policy, result.fetches["actual"]) for result in found.results]
+    [('rankmass', (1,)), ('random', (1,))]
+    """
+    specs = _specs(policies)
+    levels = _checked_levels(levels)
+    goal = Goal(None if whole else levels[-1], budget)
+    weights = trust_vector(graph.n_pages, trust)
+    truths = {"actual": pagerank(graph, weights, damping, _TRUTH, progress=progress)}
+    if uniform:
+        truths["uniform"] = pagerank(graph, None, damping, _TRUTH, progress=progress)
+    results = []
+    for k, spec in enumerate(specs):
+        watch = _part_of(progress, str(spec), k, len(specs))
+        results.append(_result(graph, spec, weights, damping, goal, levels, truths, watch))
+    most = max(result.n_fetched for result in results)
+    return Comparison(
+        n_pages=graph.n_pages,
+        n_links=graph.n_links,
+        n_trusted=int(np.count_nonzero(weights)),
+        damping=damping,
+        levels=levels,
+        budget=budget,
+        results=tuple(sorted(results, key=_soonest_certified)),
+        ceilings={name: _ceiling(rank, most) for name, rank in truths.items()},
+    )
+
+
+def _result(
+    graph: LinkGraph,
+    spec: PolicySpec,
+    trust: NDArray[np.float64],
+    damping: float,
+    goal: Goal,
+    levels: tuple[float, ...],
+    truths: dict[str, NDArray[np.float64]],
+    progress: Progress,
+) -> PolicyResult:
+    """Run one policy and measure it."""
+    _warm_up(spec, damping, with_hosts=graph.hosts is not None)
+    policy = spec.make(damping)
+    with measured() as cost:
+        trace = simulate(graph, policy, trust, goal.until, goal.budget, progress=progress)
+    after_each = {name: cumulative_rank(rank, trace.order) for name, rank in truths.items()}
+    if policy.proves and trace.guarantees is not None:
+        after_each["own"] = trace.guarantees
+    fetches = {name: tuple(first_reaching(values, level) for level in levels) for name, values in after_each.items()}
+    fetches.setdefault("own", (None,) * len(levels))
+    fetches["certified"] = tuple(trace.fetches_until(level) for level in levels)
+    positions = sample_positions(trace.n_fetched, _CURVE_POSITIONS)
+    curves = {name: Curve.sampled(values, positions) for name, values in after_each.items()}
+    return PolicyResult(
+        policy=str(spec),
+        proves=policy.proves,
+        n_fetched=trace.n_fetched,
+        stopped_because=trace.stopped_because,
+        cost=cost,
+        fetches={name: fetches[name] for name in ("actual", "own", "certified", "uniform") if name in fetches},
+        curves=curves | _certificate_curves(trace),
+    )
+
+
+def _certificate_curves(trace: Trace) -> dict[str, Curve]:
+    positions = sample_positions(trace.n_fetched, _CERTIFICATE_POSITIONS)
+    certificates = trace.certificates(positions)
+    return {
+        "lower": Curve(positions, np.array([certificate.lower for certificate in certificates])),
+        "upper": Curve(positions, np.array([certificate.upper for certificate in certificates])),
+    }
+
+
+def _warm_up(spec: PolicySpec, damping: float, with_hosts: bool) -> None:
+    """Have the kernels compiled or loaded, so that the first policy does not pay for them."""
+    star = shapes.star(5)
+    web = LinkGraph(star.offsets, star.targets, np.arange(6, dtype=np.int32) if with_hosts else None)
+    simulate(web, spec.make(damping), [0], until=0.5)
+
+
+def _ceiling(rank: NDArray[np.float64], n_fetched: int) -> Curve:
+    best_first = np.sort(rank)[::-1][:n_fetched]
+    return Curve.sampled(np.cumsum(best_first), sample_positions(len(best_first), _CURVE_POSITIONS))
+
+
+def _specs(policies: Sequence[str | PolicySpec]) -> list[PolicySpec]:
+    given = [PolicySpec.parse(one) if isinstance(one, str) else one for one in policies or all_policies()]
+    return list({str(spec): spec for spec in given}.values())
+
+
+def _checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    if not levels:
+        raise InputError("levels: at least one share of the rank is needed, such as 0.98")
+    for level in levels:
+        if not 0 < level < 1:
+            raise InputError(f"levels: {level} is no share of the rank between 0 and 1, such as 0.98")
+    return tuple(sorted(set(levels)))
+
+
+def _soonest_certified(result: PolicyResult) -> tuple[float, ...]:
+    """The key to sort by: fetches until certified, then until actual, the highest level first; never comes last."""
+    counts = (*reversed(result.fetches["certified"]), *reversed(result.fetches["actual"]))
+    return tuple(float("inf") if count is None else count for count in counts)
+
+
+def _part_of(progress: Progress, name: str, part: int, n_parts: int) -> Progress:
+    """The progress of one policy as a part of that of all."""
+
+    def show(stage: str, done: int, total: int) -> None:
+        share = min(done / total, 1.0) if total else 0.0
+        progress(name, int(_STEPS * (part + share)), _STEPS * n_parts)
+
+    show("", 0, 1)
+    return show
+
+
+def _curve_dict(curve: Curve) -> dict[str, list[Any]]:
+    return {"positions": curve.positions.tolist(), "values": curve.values.tolist()}

@@ -1,0 +1,74 @@
+"""What a piece of work cost this process: CPU time and memory."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")
+_RESET_PEAK = Path("/proc/self/clear_refs")
+
+
+@dataclass
+class Cost:
+    """`cpu_s` counts all threads of the process.
+
+    `memory_bytes` is how far its resident memory rose above where it stood when the work began. On Linux that is exact.
+    Elsewhere the peak of a process cannot be reset, so work that stays below an earlier peak counts as 0.
+    """
+
+    cpu_s: float = 0.0
+    memory_bytes: int = 0
+
+
+@contextmanager
+def measured() -> Iterator[Cost]:
+    """A Cost that is filled in when the block ends."""
+    cost = Cost()
+    before = _resident_after_reset()
+    started = time.process_time()
+    try:
+        yield cost
+    finally:
+        cost.cpu_s = time.process_time() - started
+        cost.memory_bytes = max(_peak() - before, 0)
+
+
+def _resident_after_reset() -> int:
+    """The resident memory now, which is made the peak to compare with; where that is impossible, the peak so far."""
+    _give_back()
+    try:
+        _RESET_PEAK.write_text("5")
+        return _status("VmRSS")
+    except (OSError, KeyError):
+        return _peak()
+
+
+def _give_back() -> None:
+    """Return freed memory to the system; glibc would keep it, and the next work would seem to need none."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        pass
+
+
+def _peak() -> int:
+    try:
+        return _status("VmHWM")
+    except (OSError, KeyError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _status(name: str) -> int:
+    """A figure of the kernel about this process, in bytes."""
+    fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
+    return int(fields[name].split()[0]) * 1024

@@ -1,0 +1,93 @@
+"""A policy with its settings, written in one word: `windowed-rankmass:window=0.05`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orienteer.errors import InputError
+from orienteer.policies import all_policies, make_policy, settings_of
+from orienteer.policies.policy import Policy
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """Which policy, and the settings that differ from its defaults.
+
+    >>> str(PolicySpec.parse("windowed-rankmass:window=0.05"))
+    'windowed-rankmass:window=0.05'
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> PolicySpec:
+        """`NAME` or `NAME:setting=value,setting=value`."""
+        name, _, rest = text.strip().partition(":")
+        return cls.of_texts(name, [part for part in rest.split(",") if part.strip()])
+
+    @classmethod
+    def of_texts(cls, name: str, settings: Iterable[str]) -> PolicySpec:
+        """A policy whose settings are given as texts `setting=value`; whatever is wrong with them is an InputError."""
+        texts: dict[str, str] = {}
+        for text in settings:
+            setting, equals, value = (part.strip() for part in text.partition("="))
+            if not equals or not setting or not value:
+                raise InputError(f"policy {name}: {text!r} is no setting; write name=value")
+            if setting in texts:
+                raise InputError(f"policy {name}: {setting} is set twice")
+            texts[setting] = value
+        kind = all_policies().get(name)
+        defaults = settings_of(kind) if kind else {}
+        values = {key: _value(name, key, text, defaults[key]) if key in defaults else text for key, text in texts.items()}
+        make_policy(name, **values)  # what is wrong is said now, not when its turn comes
+        return cls(name, values)
+
+    def make(self, damping: float) -> Policy:
+        """The policy, for a crawl whose coverage is measured with this damping.
+
+        A policy that does not use damping gets it all the same: its crawl is certified with it.
+        """
+        if self.settings.get("damping", damping) != damping:
+            raise InputError(f"{self}: damping is set for the whole crawl ({damping}), so that coverage means one thing")
+        if "damping" in settings_of(all_policies()[self.name]):
+            return make_policy(self.name, **{**self.settings, "damping": damping})
+        made = make_policy(self.name, **self.settings)
+        made.damping = damping
+        return made
+
+    def __str__(self) -> str:
+        texts = (f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in self.settings.items())
+        return self.name + ":" * bool(self.settings) + ",".join(texts)
+
+
+def split_specs(text: str) -> list[str]:
+    """The specs in a comma-separated list; a part that only sets something belongs to the policy before it.
+
+    >>> split_specs("opic, fractional:inter_host_weight=20,damping=0.9, random")
+    ['opic', 'fractional:inter_host_weight=20,damping=0.9', 'random']
+    """
+    specs: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        if specs and "=" in part and ":" not in part:
+            specs[-1] += ("," if ":" in specs[-1] else ":") + part
+        else:
+            specs.append(part)
+    return specs
+
+
+def _value(policy: str, setting: str, text: str, default: Any) -> Any:
+    """The text as a value of the kind the default is of."""
+    if isinstance(default, bool):
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise InputError(f"policy {policy}: {setting} is {text!r}; it must be true or false")
+    if isinstance(default, int | float):
+        try:
+            return type(default)(text)
+        except ValueError:
+            kind = "a whole number" if isinstance(default, int) else "a number"
+            raise InputError(f"policy {policy}: {setting} is {text!r}; it must be {kind}") from None
+    return text

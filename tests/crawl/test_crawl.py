@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.crawl.crawl import TRANSITIONS, Goal, PageState
+from orienteer.frontier.politeness import Politeness
+from orienteer.graph import shapes
+from orienteer.policies import make_policy
+from orienteer.policies.policy import TrustedPages
+from tests.conftest import random_web
+from tests.graph.reference import dense_pagerank
+
+
+def new_crawl(policy: str = "fractional", pages: tuple[int, ...] = (0,), **settings: object) -> ori.Crawl:
+    trusted = TrustedPages(np.array(pages, np.uint32), np.full(len(pages), 1 / len(pages)))
+    return ori.Crawl(make_policy(policy), trusted, **settings)
+
+
+def test_the_life_of_a_page() -> None:
+    crawl = new_crawl()
+    assert crawl.state(0) is PageState.KNOWN
+    assert crawl.next() == 0
+    assert crawl.state(0) is PageState.IN_FLIGHT
+    assert crawl.next() is None
+    crawl.fetched(0, [3, 1])
+    assert crawl.state(0) is PageState.FETCHED
+    assert crawl.next() == 1
+    crawl.failed(1)
+    assert crawl.state(1) is PageState.FAILED
+    assert crawl.next() == 3
+    crawl.blocked(3)
+    assert crawl.state(3) is PageState.BLOCKED
+    assert crawl.stopped_because == "frontier empty"
+    assert crawl.order == [0, 1]
+
+
+ACTIONS = {
+    PageState.FETCHED: lambda crawl, page: crawl.fetched(page, []),
+    PageState.FAILED: lambda crawl, page: crawl.failed(page),
+    PageState.BLOCKED: lambda crawl, page: crawl.blocked(page),
+    PageState.KNOWN: lambda crawl, page: crawl.retry(page),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(PageState, ACTIONS)))
+def test_only_the_transitions_of_the_table_are_possible(before: PageState, after: PageState) -> None:
+    crawl = new_crawl(pages=(0, 1))
+    page = 1
+    if before is not PageState.KNOWN:
+        crawl.next()
+        assert crawl.next() == page
+        if before is not PageState.IN_FLIGHT:
+            ACTIONS[before](crawl, page)
+    if after in TRANSITIONS[before]:
+        ACTIONS[after](crawl, page)
+        assert crawl.state(page) is after
+    else:
+        with pytest.raises(ValueError, match=f"cannot become {after.name}: it is {before.name}"):
+            ACTIONS[after](crawl, page)
+        assert crawl.state(page) is before
+
+
+def test_a_page_to_be_tried_again_comes_again() -> None:
+    crawl = new_crawl()
+    assert crawl.next() == 0
+    crawl.retry(0)
+    assert crawl.stopped_because is None
+    assert crawl.next() == 0
+    crawl.fetched(0, [])
+    assert crawl.order == [0]
+
+
+def test_a_redirect_forwards_everything_to_its_target() -> None:
+    crawl = new_crawl()
+    crawl.redirected(crawl.next(), 1)
+    crawl.fetched(crawl.next(), [0, 2])
+    crawl.fetched(crawl.next(), [])
+    certificate = crawl.certificate()
+    assert certificate.lower == pytest.approx(1, abs=1e-8)
+
+
+def test_blocked_mass_is_reported_and_bounds_what_can_be_proved() -> None:
+    crawl = new_crawl()
+    crawl.fetched(crawl.next(), [1, 2])
+    crawl.blocked(2)
+    crawl.fetched(crawl.next(), [0])
+    assert crawl.stopped_because == "frontier empty"
+    certificate = crawl.certificate()
+    assert certificate.blocked > 0.3
+    assert certificate.lower + certificate.blocked == pytest.approx(1, abs=1e-8)
+
+
+def test_the_budget_counts_what_is_in_flight() -> None:
+    crawl = new_crawl(pages=(0, 1, 2, 3), goal=Goal(budget=2))
+    first, second = crawl.next(), crawl.next()
+    assert crawl.next() is None
+    crawl.blocked(first)  # was not fetched, so there is room for another
+    third = crawl.next()
+    assert third is not None
+    crawl.fetched(second, [])
+    crawl.fetched(third, [])
+    assert crawl.stopped_because == "budget"
+
+
+def test_a_failed_page_counts_as_fetched_without_links(rng: np.random.Generator) -> None:
+    """The certificate of a crawl with dead pages is that of the web in which they have no links."""
+    web = random_web(rng, 60, 3.0)
+    dead = np.arange(0, 60, 7)
+    keep = ~np.isin(web.sources(), dead)
+    rest = ori.LinkGraph.from_links(60, web.sources()[keep], web.targets[keep])
+    crawl = new_crawl("certified", pages=(1, 2), goal=Goal(until=0.9))
+    while (page := crawl.next()) is not None:
+        crawl.failed(page) if page in dead else crawl.fetched(page, web.links(page))
+    trust = np.zeros(60)
+    trust[[1, 2]] = 0.5
+    truth = dense_pagerank(rest, trust, trust, 0.85)[crawl.order].sum()
+    certificate = crawl.certificate()
+    assert crawl.stopped_because == "coverage"
+    assert 0.9 <= certificate.lower <= truth + 1e-12
+    assert truth <= certificate.upper + 1e-12
+
+
+def test_a_slow_host_never_stalls_the_others() -> None:
+    crawl = new_crawl(pages=(0, 1, 2, 3), politeness=Politeness(delay_s=10.0), hosts=[0, 0, 0, 1])
+    assert crawl.next(0.0) == 0
+    assert crawl.next(0.0) == 3
+    crawl.fetched(3, [], now=1.0)
+    assert crawl.next(5.0) is None
+    crawl.fetched(0, [], now=6.0)
+    assert crawl.next(15.0) is None
+    assert crawl.next(16.0) == 1
+
+
+def test_optimal_works_in_simulations_only() -> None:
+    with pytest.raises(ori.InputError, match="simulations only"):
+        new_crawl("optimal")
+
+
+def test_pages_known_without_mass_are_fetched_in_the_end() -> None:
+    """Pages found through a page without mass still have a place in the frontier."""
+    crawl = new_crawl("windowed-rankmass")
+    web = shapes.chain(30)
+    while (page := crawl.next()) is not None:
+        crawl.fetched(page, web.links(page))
+    assert crawl.order == list(range(30))
