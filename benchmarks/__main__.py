@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-QUICK = ["pagerank", "components", "formats", "bv_decode"]
-SLOW = ["scale"]
+QUICK = ["pagerank", "components", "formats", "bv_decode", "orders", "crawl_speed"]
+SLOW = ["scale", "crawl_scale"]
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
+
+from tests.cli.run import orienteer
 
 
 def test_the_demo_tells_its_story() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "orienteer", "demo", "-n", "3000"], capture_output=True, text=True, timeout=240
-    )
-    assert done.returncode == 0, done.stderr
-    for part in ("1. A small web", "2. What the pages are worth", "3. A trusted start", "http://h"):
-        assert part in done.stdout
+    said = orienteer("demo", "-n", 3000).stdout
+    parts = ("1. A small web", "2. What the pages are worth", "3. A trusted start", "http://h", "4. What to fetch next")
+    for part in parts:
+        assert part in said
+    counts = {
+        order: int(re.search(rf"{order} .* ([\d,]+)\s*$", said, re.MULTILINE)[1].replace(",", ""))
+        for order in ("certified", "rankmass", "breadth-first")
+    }
+    assert 0 < counts["certified"] < min(counts["rankmass"], counts["breadth-first"])
+    assert re.search(r"at least 98\.\d\d %, at most 99\.\d\d %", said)

@@ -5,7 +5,16 @@ import sys
 
 import pytest
 
-COMMANDS = [[], ["demo"], ["graph"], ["graph", "info"], ["graph", "convert"], ["graph", "generate"]]
+COMMANDS = [
+    [],
+    ["demo"],
+    ["simulate"],
+    ["compare"],
+    ["graph"],
+    ["graph", "info"],
+    ["graph", "convert"],
+    ["graph", "generate"],
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -24,7 +33,7 @@ def test_help_imports_nothing_heavy() -> None:
         "from orienteer.cli.main import app\n"
         "try: app()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'scipy', 'pyarrow', 'networkx', 'turbohtml'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'pyarrow', 'networkx', 'turbohtml', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

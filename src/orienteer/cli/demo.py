@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from orienteer.cli import display, graph_info
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from orienteer.graph.link_graph import LinkGraph
+    from orienteer.progress import Progress
+
+_GOAL = 0.98
+
 
 def demo(
     pages: int = typer.Option(20_000, "--pages", "-n", min=100, help="Number of pages of the demo's web."),
 ) -> None:
-    """Generate a small web, look at it, rank it.
+    """Generate a small web, look at it, rank it, crawl it until enough is proved to be fetched.
 
     Example: [bold]orienteer demo[/bold]
     """
@@ -46,4 +56,34 @@ def demo(
         graph_info.print_top_pages(graph_info.top_pages(web, personal, 5))
         hosts, _ = host_graph(web)
         n_seen = int((personal > 0).sum())
-        out.print(f"That surfer can reach {n_seen:,} of {pages:,} pages on {hosts.n_pages:,} hosts.")
+        out.print(f"That surfer can reach {n_seen:,} of {pages:,} pages on {hosts.n_pages:,} hosts.\n")
+
+        out.print(
+            f"[bold]4. What to fetch next, and when to stop[/bold]: crawls from that home page, until {_GOAL:.0%} of "
+            "what its surfer sees is proved to be fetched. They know only the links of the pages they have fetched.\n"
+        )
+        _crawl(web, personal, progress)
+
+
+def _crawl(web: LinkGraph, rank: NDArray[np.float64], progress: Progress) -> None:
+    """Part 4: three crawls to the same goal, beside the truth that they cannot know."""
+    from orienteer.crawl.simulate import simulate
+
+    out = display.console()
+    # Step by step: the state machine that also drives a crawl of the real web.
+    ours = simulate(web, "certified", [0], until=_GOAL, step_by_step=True, progress=progress)
+    paper = simulate(web, "rankmass", [0], until=_GOAL, progress=progress)
+    simple = simulate(web, "breadth-first", [0], until=_GOAL, progress=progress)
+    table = display.columns_table(None, ("order", False), ("stopped by", False), ("pages fetched", True))
+    for trace, reason in ((ours, "the certificate"), (paper, "its own guarantee"), (simple, "the certificate")):
+        table.add_row(trace.policy, reason, f"{trace.n_fetched:,}")
+    out.print(table)
+    out.print(
+        f"After {ours.n_fetched:,} pages the certificate says: {ours.certificate}. The truth, which only a simulation "
+        f"knows, is {rank[ours.order].sum():.2%}. RankMass's own guarantee takes "
+        f"{_more(paper.n_fetched, ours.n_fetched)} to say so, breadth-first {_more(simple.n_fetched, ours.n_fetched)}."
+    )
+
+
+def _more(n_pages: int, than: int) -> str:
+    return f"{n_pages / than - 1:.0%} more pages" if n_pages >= than else f"{1 - n_pages / than:.0%} fewer pages"

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from orienteer.cli import demo, graph_convert, graph_generate, graph_info
+from orienteer.cli import compare, demo, graph_convert, graph_generate, graph_info, simulate
 from orienteer.errors import OrienteerError
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ graph_app = typer.Typer(help="Look at link graphs, convert them, generate them."
 app.add_typer(graph_app, name="graph")
 
 app.command("demo")(demo.demo)
+app.command("simulate")(simulate.simulate)
+app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)
 graph_app.command("convert")(graph_convert.convert)
 graph_app.command("generate")(graph_generate.generate)

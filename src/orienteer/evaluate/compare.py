@@ -1,7 +1,7 @@
 """Several policies on one graph: what each covers, what is proved of it, and what it costs.
 
-The truth, which no crawl knows, is the PageRank personalized by the trust. For each policy and each level (such as 0.98)
-we count the fetches until
+The truth, which no crawl knows, is the PageRank personalized by the trust. For each policy and each level (say 0.98) we
+count the fetches until
 
 - *actual*: the pages fetched hold that share of the true rank;
 - *own*: the policy itself has proved it, where it proves anything;
@@ -47,8 +47,8 @@ _STEPS = 1000  # of progress, for each policy
 class PolicyResult:
     """One policy's crawl.
 
-    `fetches` has, by measure (actual, own, certified, uniform), the fetches until each level, None for never. `curves` are
-    actual, own (where `proves`), lower and upper (the certificate's bounds), and uniform (where it was asked for).
+    `fetches` has, by measure (actual, own, certified, uniform), the fetches until each level, None for never. `curves`
+    are actual, own (where `proves`), lower and upper (the certificate's bounds), and uniform (where it was asked for).
     """
 
     policy: str
@@ -78,8 +78,8 @@ class PolicyResult:
 class Comparison:
     """Policies on one graph, the soonest certified first.
 
-    `ceilings` are curves that no order can surpass: the highest ranks added up. There is one for each truth (actual, and
-    uniform where it was asked for).
+    `ceilings` are curves that no order can surpass, the highest ranks added up: one for each truth (actual, and uniform
+    where it was asked for).
     """
 
     n_pages: int
@@ -131,7 +131,7 @@ def compare(
     [('rankmass', (1,)), ('random', (1,))]
     """
     specs = _specs(policies)
-    levels = _checked_levels(levels)
+    levels = checked_levels(levels)
     goal = Goal(None if whole else levels[-1], budget)
     weights = trust_vector(graph.n_pages, trust)
     truths = {"actual": pagerank(graph, weights, damping, _TRUTH, progress=progress)}
@@ -165,7 +165,7 @@ def _result(
     progress: Progress,
 ) -> PolicyResult:
     """Run one policy and measure it."""
-    _warm_up(spec, damping, with_hosts=graph.hosts is not None)
+    warm_up(spec, damping, with_hosts=graph.hosts is not None)
     policy = spec.make(damping)
     with measured() as cost:
         trace = simulate(graph, policy, trust, goal.until, goal.budget, progress=progress)
@@ -197,11 +197,11 @@ def _certificate_curves(trace: Trace) -> dict[str, Curve]:
     }
 
 
-def _warm_up(spec: PolicySpec, damping: float, with_hosts: bool) -> None:
-    """Have the kernels compiled or loaded, so that the first policy does not pay for them."""
+def warm_up(spec: PolicySpec, damping: float, with_hosts: bool, step_by_step: bool = False) -> None:
+    """Have the kernels compiled or loaded, so that what is measured next does not pay for them."""
     star = shapes.star(5)
     web = LinkGraph(star.offsets, star.targets, np.arange(6, dtype=np.int32) if with_hosts else None)
-    simulate(web, spec.make(damping), [0], until=0.5)
+    simulate(web, spec.make(damping), [0], until=0.5, by_certificate=True, step_by_step=step_by_step)
 
 
 def _ceiling(rank: NDArray[np.float64], n_fetched: int) -> Curve:
@@ -214,7 +214,7 @@ def _specs(policies: Sequence[str | PolicySpec]) -> list[PolicySpec]:
     return list({str(spec): spec for spec in given}.values())
 
 
-def _checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
+def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
     if not levels:
         raise InputError("levels: at least one share of the rank is needed, such as 0.98")
     for level in levels:

@@ -8,7 +8,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,10 +54,8 @@ def _resident_after_reset() -> int:
 def _give_back() -> None:
     """Return freed memory to the system; glibc would keep it, and the next work would seem to need none."""
     gc.collect()
-    try:
+    with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError):
-        pass
 
 
 def _peak() -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.policies import all_policies, make_policy, settings_of
-from orienteer.policies.policy import Policy
+from orienteer.policies.policy import Policy, checked_damping
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class PolicySpec:
             texts[setting] = value
         kind = all_policies().get(name)
         defaults = settings_of(kind) if kind else {}
-        values = {key: _value(name, key, text, defaults[key]) if key in defaults else text for key, text in texts.items()}
+        values = {
+            key: _value(name, key, text, defaults[key]) if key in defaults else text for key, text in texts.items()
+        }
         make_policy(name, **values)  # what is wrong is said now, not when its turn comes
         return cls(name, values)
 
@@ -50,16 +52,20 @@ class PolicySpec:
 
         A policy that does not use damping gets it all the same: its crawl is certified with it.
         """
-        if self.settings.get("damping", damping) != damping:
-            raise InputError(f"{self}: damping is set for the whole crawl ({damping}), so that coverage means one thing")
+        if "damping" in self.settings and self.settings["damping"] != damping:
+            raise InputError(
+                f"{self}: damping is set for the whole crawl ({damping}), so that coverage means one thing"
+            )
         if "damping" in settings_of(all_policies()[self.name]):
             return make_policy(self.name, **{**self.settings, "damping": damping})
         made = make_policy(self.name, **self.settings)
-        made.damping = damping
+        made.damping = checked_damping(damping)
         return made
 
     def __str__(self) -> str:
-        texts = (f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in self.settings.items())
+        texts = (
+            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in self.settings.items()
+        )
         return self.name + ":" * bool(self.settings) + ",".join(texts)
 
 

@@ -1,0 +1,127 @@
+"""`orienteer compare`: several policies on one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from orienteer.cli import display, trust_option
+from orienteer.cli.web_argument import loaded_web
+from orienteer.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from orienteer.evaluate.compare import Comparison, PolicyResult
+
+    # A column: its heading, and what it says of a policy.
+    Column = tuple[str, Callable[[PolicyResult], str]]
+
+_NEVER = "–"
+
+
+def compare(
+    graph: Path = typer.Argument(help="Graph folder or file."),
+    policies: str = typer.Option(
+        None, help="Policies, such as rankmass,windowed-rankmass:window=0.05; all of them, if none is named."
+    ),
+    trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
+    damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
+    budget: int = typer.Option(None, help="Stop each policy after this many pages."),
+    levels: str = typer.Option("0.9,0.98,0.99", help="Shares of the rank to count the fetches until."),
+    whole: bool = typer.Option(False, "--whole", help="Fetch on when the highest level is proved; can be slow."),
+    uniform: bool = typer.Option(False, "--uniform", help="Count by uniform PageRank, too; see --whole."),
+    plot: list[Path] = typer.Option(
+        [], help="Write NAME-coverage and NAME-guarantee for this NAME.png or NAME.svg; may be repeated."
+    ),
+    format: str = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
+) -> None:
+    """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.
+
+    Example: [bold]orienteer compare web.npz --policies certified,rankmass,breadth-first --plot policies.png[/bold]
+    """
+    from orienteer.crawl.crawl import Goal
+    from orienteer.evaluate import compare as comparing
+    from orienteer.evaluate.policy_spec import PolicySpec, split_specs
+
+    # What can be wrong without looking at the graph is said before it is read.
+    specs = [PolicySpec.parse(text) for text in split_specs(policies)] if policies is not None else []
+    if policies is not None and not specs:
+        raise InputError("--policies names no policy; write a,b,c")
+    shares = comparing.checked_levels(_numbers(levels))
+    Goal(None, budget)
+    if plot:
+        from orienteer.evaluate import report
+
+        for path in plot:
+            report.checked_target(path)
+    with display.progress_bar() as progress:
+        web = loaded_web(graph, format, progress)
+        weights = trust_option.trust_named(web, trust, progress)
+        found = comparing.compare(
+            web, specs, weights, damping=damping, levels=shares, budget=budget, whole=whole, uniform=uniform,
+            progress=progress,
+        )  # fmt: skip
+        written = [str(new) for path in plot for new in report.write_plots(found, path)]
+    if json:
+        display.print_json(found.as_dict() | {"plots": written})
+    else:
+        _print(found)
+        for name in written:
+            print(name)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"--levels {text!r}: these must be numbers between 0 and 1, such as 0.9,0.98") from None
+
+
+def _print(found: Comparison) -> None:
+    """One table, or one for each level where that is too wide."""
+    out = display.console()
+    groups = [_level_columns(found, k) for k in range(len(found.levels))]
+    costs: list[Column] = [
+        ("fetched", lambda result: f"{result.n_fetched:,}"),
+        ("CPU s", lambda result: f"{result.cost.cpu_s:.2f}"),
+        ("MB", lambda result: f"{result.cost.memory_bytes / 1e6:,.1f}"),
+    ]
+    out.print(
+        f"Pages fetched until a share of the rank is reached; {found.n_pages:,} pages, {found.n_trusted:,} trusted."
+    )
+    one = _table(found, [column for group in [*groups, costs] for column in group])
+    if out.measure(one, options=out.options.update(width=1000)).maximum <= out.width:
+        out.print(one)
+    else:
+        for group in [*groups, costs]:
+            out.print(_table(found, group))
+    out.print(
+        "actual: by the true rank of the pages fetched; own: by what the policy itself proves; cert.: by the "
+        f"certificate. {_NEVER}: not in this run, or it proves nothing. CPU and memory are those of the whole run."
+    )
+
+
+def _level_columns(found: Comparison, k: int) -> list[Column]:
+    """The columns of one level: what was counted by each measure."""
+
+    def column(measure: str) -> Column:
+        heading = "cert." if measure == "certified" else measure
+        return f"{100 * found.levels[k]:.6g} %\n{heading}", lambda result: _count(result.fetches[measure][k])
+
+    return [column(measure) for measure in found.measures]
+
+
+def _table(found: Comparison, columns: list[Column]) -> Table:
+    table = display.columns_table(None, ("policy", False), *((heading, True) for heading, _ in columns))
+    for result in found.results:
+        table.add_row(result.policy, *(tell(result) for _, tell in columns))
+    return table
+
+
+def _count(n_fetched: int | None) -> str:
+    return _NEVER if n_fetched is None else f"{n_fetched:,}"

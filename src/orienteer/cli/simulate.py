@@ -1,0 +1,240 @@
+"""`orienteer simulate`: a crawl of a graph that is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orienteer.cli import display, trust_option
+from orienteer.cli.web_argument import loaded_web, page_named, url_of
+from orienteer.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from orienteer.crawl.crawl import Goal
+    from orienteer.crawl.trace import Explanation, Trace
+    from orienteer.evaluate.policy_spec import PolicySpec
+    from orienteer.frontier.politeness import Politeness
+    from orienteer.graph.link_graph import LinkGraph
+
+_PAGES_PER_BLOCK = 1 << 16
+_SOURCES_SHOWN = 10
+
+
+def simulate(
+    graph: Path = typer.Argument(help="Graph folder or file."),
+    policy: str = typer.Option("certified", "--policy", "-p", help="What to fetch next."),
+    settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
+    until: float = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
+    budget: int = typer.Option(None, help="Stop after this many pages."),
+    by_certificate: bool = typer.Option(
+        False, "--by-certificate", help="Stop by the certificate, whatever the policy."
+    ),
+    trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
+    damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
+    workers: int = typer.Option(1, help="Fetches under way at once."),
+    delay: float = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
+    latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
+    order_out: Path = typer.Option(
+        None, help="Write the pages in the order fetched, one a line (.gz, .zst: compressed)."
+    ),
+    explain: str = typer.Option(None, help="Say why this page (id or URL) came when it did."),
+    format: str = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Crawl a graph with a policy, and say what was proved and what is true.
+
+    Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
+
+    Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
+    """
+    from orienteer.crawl.crawl import Goal
+    from orienteer.evaluate.policy_spec import PolicySpec
+    from orienteer.frontier.politeness import Politeness
+
+    # What can be wrong without looking at the graph is said before it is read.
+    spec = PolicySpec.of_texts(policy, settings)
+    goal = Goal(until, budget, by_certificate)
+    politeness = None if delay is None else Politeness(delay_s=delay)
+    _check_time(workers, latency)
+    if order_out is not None and not order_out.parent.is_dir():
+        raise InputError(f"{order_out}: the folder {order_out.parent} does not exist")
+    with display.progress_bar() as progress:
+        web = loaded_web(graph, format, progress)
+        page = None if explain is None else page_named(web, explain)
+        weights = trust_option.trust_named(web, trust, progress)
+        trace, facts = _run(web, spec, weights, damping, goal, (workers, politeness, latency), progress)
+        if order_out is not None:
+            write_order(trace, order_out)
+        explanation = None if page is None else trace.explain(page)
+    if json:
+        display.print_json(facts if explanation is None else facts | {"explain": _as_dict(web, explanation)})
+    else:
+        _print_facts(facts)
+        if explanation is not None:
+            _print_explanation(web, explanation, trace.n_fetched)
+    if not facts["goal_reached"]:
+        raise typer.Exit(3)
+
+
+def _check_time(workers: int, latency: float) -> None:
+    if workers < 1:
+        raise InputError(f"--workers is {workers}; a crawl needs at least one")
+    if not 0 <= latency < float("inf"):
+        raise InputError(f"--latency is {latency}; it must be 0 or more seconds")
+
+
+def _run(
+    web: LinkGraph,
+    spec: PolicySpec,
+    trust: NDArray[np.float64],
+    damping: float,
+    goal: Goal,
+    time: tuple[int, Politeness | None, float],
+    progress: Any,
+) -> tuple[Trace, dict[str, Any]]:
+    """Simulate; the trace and what is told of it."""
+    from orienteer.crawl.simulate import simulate as simulated
+    from orienteer.evaluate.compare import warm_up
+    from orienteer.evaluate.cost import measured
+    from orienteer.graph.pagerank import pagerank
+
+    policy = spec.make(damping)
+    workers, politeness, latency = time
+    takes_time = workers > 1 or politeness is not None or latency > 0
+    warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
+    with measured() as cost:
+        trace = simulated(
+            web, policy, trust, goal.until, goal.budget, by_certificate=goal.by_certificate, workers=workers,
+            politeness=politeness, latency_s=latency, progress=progress,
+        )  # fmt: skip
+    rank = pagerank(web, trust, damping, 1e-9, progress=progress)
+    bounds = trace.certificate
+    facts = {
+        "policy": str(spec),
+        "n_pages": web.n_pages,
+        "n_links": web.n_links,
+        "n_trusted": int((trust > 0).sum()),
+        "damping": damping,
+        "until": goal.until,
+        "budget": goal.budget,
+        "n_fetched": trace.n_fetched,
+        "stopped_because": trace.stopped_because,
+        "goal_reached": goal_reached(goal, trace),
+        "own_guarantee": _own_guarantee(trace, policy.proves, goal),
+        "certificate": {"lower": bounds.lower, "upper": bounds.upper, "text": str(bounds)},
+        "true_coverage": float(rank[trace.order].sum()),
+        "n_pushes": trace.n_pushes,
+        "n_links_read": trace.n_links_read,
+        "cpu_s": round(cost.cpu_s, 4),
+    }
+    if trace.times_s is not None:
+        facts["virtual_s"] = float(trace.times_s[-1]) if trace.n_fetched else 0.0
+    return trace, facts
+
+
+def goal_reached(goal: Goal, trace: Trace) -> bool:
+    """Whether the crawl ended for the reason it was asked to."""
+    if goal.until is not None:
+        return trace.stopped_because == "coverage"
+    if goal.budget is not None:
+        return trace.n_fetched >= goal.budget
+    return trace.stopped_because == "frontier empty"
+
+
+def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:
+    if not proves or trace.n_fetched == 0:
+        return None
+    if trace.guarantees is not None:
+        return float(trace.guarantees[-1])
+    # Step by step only the guarantee that the crawl was stopped by is kept.
+    return None if goal.by_certificate else trace.guarantee
+
+
+def write_order(trace: Trace, path: Path) -> None:
+    """A line for each page fetched: its id, and its URL after a tab where URLs are known."""
+    from orienteer.graph.formats.atomic import replaced
+    from orienteer.graph.formats.compressed import byte_writer
+    from orienteer.graph.formats.url_lines import refuse_line_breaks
+
+    urls = trace.graph.urls
+    if urls is not None:
+        refuse_line_breaks(urls)
+    try:
+        with replaced(path) as new, byte_writer(new, path.name) as out:
+            for first in range(0, trace.n_fetched, _PAGES_PER_BLOCK):
+                pages = trace.order[first : first + _PAGES_PER_BLOCK].tolist()
+                lines = (f"{page}\n" if urls is None else f"{page}\t{urls[page]}\n" for page in pages)
+                out.write("".join(lines).encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    """The figures as people read them."""
+    from rich.table import Table
+
+    own = facts["own_guarantee"]
+    share = display.share(facts["n_fetched"], facts["n_pages"])
+    rows = {
+        "policy": facts["policy"],
+        "trusted pages": f"{facts['n_trusted']:,}",
+        "pages fetched": f"{facts['n_fetched']:,} ({share} of the graph)",
+        "stopped because": facts["stopped_because"] + ("" if facts["goal_reached"] else ", before its goal"),
+        "policy's guarantee": "" if own is None else f"{100 * own:.2f} % (proved by the policy itself)",
+        "certificate": f"{facts['certificate']['text']} of all rank",
+        "true coverage": f"{100 * facts['true_coverage']:.2f} % (known in a simulation only)",
+        "pushes": f"{facts['n_pushes']:,}, which read {facts['n_links_read']:,} links" if facts["n_pushes"] else "",
+        "CPU time": f"{facts['cpu_s']:.2f} s",
+        "virtual time": f"{facts['virtual_s']:,.1f} s" if "virtual_s" in facts else "",
+    }
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    for name, figure in rows.items():
+        if figure:
+            table.add_row(name, figure)
+    display.console().print(table)
+
+
+def _as_dict(web: LinkGraph, told: Explanation) -> dict[str, Any]:
+    return {
+        "page": told.page,
+        "url": url_of(web, told.page),
+        "position": told.position,
+        "frontier_position": told.frontier_position,
+        "trust": told.trust,
+        "mass": told.mass,
+        "sources": [{"page": page, "url": url_of(web, page), "share": share} for page, share in told.sources],
+    }
+
+
+def _print_explanation(web: LinkGraph, told: Explanation, n_fetched: int) -> None:
+    out = display.console()
+    url = url_of(web, told.page)
+    out.print(f"\n[bold]Page {told.page}[/bold]", end="")
+    out.print(f" {url}" if url else "", markup=False)
+    if told.position is not None:
+        out.print(f"It was fetched as number {told.position + 1:,} of {n_fetched:,}.")
+    elif told.frontier_position is not None:
+        out.print(f"It was not fetched: by mass {told.frontier_position:,} pages of the frontier come before it.")
+    else:
+        out.print("It was not fetched: no fetched page links to it.")
+    when = "when it was fetched" if told.position is not None else "when the crawl ended"
+    out.print(f"Its mass {when}: {told.mass:.3g}, of which {told.trust:.3g} is its own trust.")
+    if told.sources:
+        table = display.columns_table(None, ("share of its mass", True), ("from page", True), ("url", False))
+        for page, share in told.sources[:_SOURCES_SHOWN]:
+            table.add_row(display.share(share, 1.0), str(page), _plain(url_of(web, page)))
+        out.print(table)
+        if len(told.sources) > _SOURCES_SHOWN:
+            out.print(f"and {len(told.sources) - _SOURCES_SHOWN:,} more fetched pages that link to it")
+
+
+def _plain(url: str | None) -> str:
+    from rich.markup import escape
+
+    return escape(url or "")

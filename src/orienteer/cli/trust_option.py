@@ -1,0 +1,140 @@
+"""`--trust`: the pages a crawl starts from, as a person names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orienteer.cli.web_argument import is_number, page_named
+from orienteer.errors import InputError, OrienteerError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from orienteer.graph.link_graph import LinkGraph
+    from orienteer.progress import Progress
+
+# The backslash is for rich, which would take [weight] for a style.
+HELP = (
+    "Trusted pages: top:K (highest PageRank), host-homes, uniform, ids:1,2,3, or a FILE of lines `page \\[weight]`, "
+    "where a page is an id or a URL."
+)
+DEFAULT = "top:160"  # what the papers trusted
+
+_WAYS = "top:K, host-homes, uniform, ids:1,2,3, or a file"
+_HOME_URL = re.compile(r"https?://[^/?#]+/?", re.IGNORECASE)
+
+
+def trust_named(web: LinkGraph, text: str, progress: Progress) -> NDArray[np.float64]:
+    """The trust that `text` stands for; one number a page, summing to 1."""
+    from orienteer.graph.trust import trust_vector
+
+    kind, colon, rest = text.partition(":")
+    if web.n_pages == 0 or text == "uniform":
+        return trust_vector(web.n_pages)
+    if text == "host-homes":
+        return trust_vector(web.n_pages, host_homes(web))
+    if kind == "top" and colon:
+        return trust_vector(web.n_pages, top_pages(web, _whole_number(rest), progress))
+    if kind == "ids" and colon:
+        return trust_vector(web.n_pages, _listed(web, rest))
+    return trust_vector(web.n_pages, _in_file(web, Path(text)))
+
+
+def top_pages(web: LinkGraph, n: int, progress: Progress) -> NDArray[np.int64]:
+    """The n pages of the highest uniform PageRank (all, if there are fewer); ties by the lowest id."""
+    from orienteer.graph.pagerank import pagerank
+
+    rank = pagerank(web, tolerance=1e-9, progress=progress)
+    return (-rank).argsort(kind="stable")[:n]
+
+
+def host_homes(web: LinkGraph) -> NDArray[np.int64]:
+    """A page for each host: the first whose URL has the path "/", or else the one that most pages link to."""
+    import numpy as np
+
+    if web.hosts is None:
+        raise InputError("--trust host-homes needs hosts, and the graph has neither hosts nor URLs")
+    is_home = np.zeros(web.n_pages, np.bool_)
+    if web.urls is not None:
+        is_home = np.fromiter((_HOME_URL.fullmatch(url) is not None for url in web.urls), np.bool_, web.n_pages)
+    # Among home pages the first is wanted, so their in-links are not looked at.
+    in_links = np.where(is_home, 0, web.in_degrees())
+    best_first = np.lexsort((np.arange(web.n_pages), -in_links, ~is_home, web.hosts))
+    return best_first[np.unique(web.hosts[best_first], return_index=True)[1]]
+
+
+def _whole_number(text: str) -> int:
+    if not is_number(text) or int(text) == 0:
+        raise InputError(f"--trust top:{text}: the number of pages must be a whole number above 0, as in {DEFAULT}")
+    return int(text)
+
+
+def _listed(web: LinkGraph, text: str) -> list[int]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("--trust ids: names no page; write ids:1,2,3")
+    pages = []
+    for name in names:
+        if not is_number(name):
+            raise InputError(f"--trust ids: {name!r} is no page id (pages are 0 to {web.n_pages - 1})")
+        pages.append(page_named(web, name))
+    return pages
+
+
+def _in_file(web: LinkGraph, path: Path) -> dict[int, float]:
+    weights: dict[int, float] = {}
+    for number, line in _lines(path):
+        try:
+            page, weight = _page_and_weight(web, line)
+            if page in weights:
+                raise InputError(f"page {page} is named twice")
+        except OrienteerError as error:
+            raise InputError(f"--trust {path}, line {number}: {error}") from None
+        weights[page] = weight
+    if not weights:
+        raise InputError(f"--trust {path}: the file names no page")
+    if not any(weights.values()):
+        raise InputError(f"--trust {path}: every weight is 0; at least one page must be trusted")
+    return weights
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that say something, with their numbers."""
+    from orienteer.graph.formats.compressed import byte_blocks
+
+    try:
+        text = b"".join(byte_blocks(path)).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"--trust {path}: no such file (trusted pages are {_WAYS})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"--trust {path}: this is no text file") from None
+    except OSError as error:
+        raise InputError(f"--trust {path}: {error.strerror or error}") from None
+    except OrienteerError as error:
+        raise InputError(f"--trust {path}: {error}") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.strip()
+
+
+def _page_and_weight(web: LinkGraph, line: str) -> tuple[int, float]:
+    # A name in the place of a URL may hold spaces, so only what follows the last one, or a tab, can be a weight.
+    name, tab, rest = line.partition("\t")
+    if not tab:
+        if web.urls is not None and web.urls.find(line) is not None:
+            return page_named(web, line), 1.0
+        name, _, rest = line.rpartition(" ") if " " in line else (line, "", "")
+    page = page_named(web, name.strip())
+    if not rest.strip():
+        return page, 1.0
+    try:
+        weight = float(rest)
+    except ValueError:
+        raise InputError(f"the weight {rest.strip()!r} is no number") from None
+    if not 0 <= weight < float("inf"):
+        raise InputError(f"the weight {rest.strip()} must be 0 or more, and finite")
+    return page, weight
