@@ -13,7 +13,7 @@ import pytest
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from tests.cli.run import orienteer, refused
+from tests.cli.run import one_line, orienteer, orienteer_each, refused
 
 
 @pytest.fixture(scope="module")
@@ -57,24 +57,23 @@ def test_the_certificate_stops_a_proving_policy_earlier(web: Path) -> None:
     assert tight["certificate"]["lower"] >= 0.9 > tight["own_guarantee"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "reason"),
-    [
-        (["--until", 0.5], 0, "coverage"),
-        (["--until", 0.5, "--budget", 1900], 0, "coverage"),
-        (["--until", 0.99, "--budget", 10], 3, "budget"),
-        (["--budget", 10], 0, "budget"),
-        (["--budget", 100_000], 3, "frontier empty"),
-        ([], 0, "frontier empty"),
-        (["-p", "random", "--until", 0.9999999999999], 3, "frontier empty"),
-    ],
-)
-def test_the_exit_code_says_whether_the_goal_was_reached(
-    web: Path, arguments: list[Any], code: int, reason: str
-) -> None:
-    facts = told("simulate", web, "-p", "fractional", *arguments, code=code)
-    assert facts["stopped_because"] == reason
-    assert facts["goal_reached"] == (code == 0)
+EXIT_CODES: list[tuple[list[Any], int, str]] = [
+    (["--until", 0.5], 0, "coverage"),
+    (["--until", 0.5, "--budget", 1900], 0, "coverage"),
+    (["--until", 0.99, "--budget", 10], 3, "budget"),
+    (["--budget", 10], 0, "budget"),
+    (["--budget", 100_000], 3, "frontier empty"),
+    ([], 0, "frontier empty"),
+    (["--until", 0.9999999999999], 3, "frontier empty"),
+]
+
+
+def test_the_exit_code_says_whether_the_goal_was_reached(web: Path) -> None:
+    ends = orienteer_each([["simulate", web, "-p", "fractional", *arguments, "--json"] for arguments, *_ in EXIT_CODES])
+    for end, (arguments, code, reason) in zip(ends, EXIT_CODES, strict=True):
+        facts = json.loads(end.stdout)
+        assert (end.returncode, facts["stopped_because"], facts["goal_reached"]) == (code, reason, code == 0), arguments
+    orienteer("simulate", web, "--until", 0.99, "--budget", 10, code=3)
 
 
 def test_time_can_be_simulated(web: Path) -> None:
@@ -86,11 +85,11 @@ def test_time_can_be_simulated(web: Path) -> None:
 
 @pytest.mark.parametrize("name", ["order.tsv", "order.tsv.gz"])
 def test_the_order_is_written_with_urls(web: Path, tmp_path: Path, name: str) -> None:
-    orienteer("simulate", web, "-p", "opic", "--trust", "ids:3", "--budget", 20, "--order-out", tmp_path / name)
+    orienteer("simulate", web, "-p", "opic", "--trust", "ids:4", "--budget", 20, "--order-out", tmp_path / name)
     data = (tmp_path / name).read_bytes()
     lines = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
     graph = LinkGraph.load(web)
-    order = simulate(graph, "opic", trust=[3], budget=20).order.tolist()
+    order = simulate(graph, "opic", trust=[4], budget=20).order.tolist()
     assert lines == [f"{page}\t{graph.urls[page]}" for page in order]
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -98,14 +97,15 @@ def test_the_order_is_written_with_urls(web: Path, tmp_path: Path, name: str) ->
 def test_a_graph_without_urls_has_its_order_written_as_ids(web: Path, tmp_path: Path) -> None:
     graph = LinkGraph.load(web)
     LinkGraph(graph.offsets, graph.targets).save(tmp_path / "plain.npz")
-    orienteer("simulate", tmp_path / "plain.npz", "--trust", "ids:3", "--budget", 2, "--order-out", tmp_path / "order")
-    assert (tmp_path / "order").read_text().splitlines()[0] == "3"
+    orienteer("simulate", tmp_path / "plain.npz", "--trust", "ids:4", "--budget", 2, "--order-out", tmp_path / "order")
+    assert (tmp_path / "order").read_text().splitlines()[0] == "4"
 
 
 def test_explain_says_where_a_page_stands_and_who_gave_it_mass(web: Path) -> None:
     graph = LinkGraph.load(web)
     trace = simulate(graph, "certified", trust=[0], budget=30)
-    waiting = next(page for page in graph.links(0).tolist() if page not in trace.order)
+    linked = {target for page in trace.order.tolist() for target in graph.links(page).tolist()}
+    waiting = max(linked - set(trace.order.tolist()))
     common = ["simulate", web, "--trust", "ids:0", "--budget", 30]
     fetched = told(*common, "--explain", graph.urls[int(trace.order[9])])["explain"]
     assert (fetched["page"], fetched["position"]) == (int(trace.order[9]), 9)
@@ -114,13 +114,7 @@ def test_explain_says_where_a_page_stands_and_who_gave_it_mass(web: Path) -> Non
     assert unfetched["position"] is None
     assert unfetched["frontier_position"] == trace.explain(waiting).frontier_position
     said = orienteer(*common, "--explain", waiting).stdout
-    for expected in (
-        f"Page {waiting} http://",
-        "not fetched",
-        "come before it",
-        "share of its mass",
-        "http://h0.example/",
-    ):
+    for expected in (f"Page {waiting} http://", "not fetched", "come before it", "share of its mass"):
         assert expected in said
 
 
@@ -135,9 +129,9 @@ def test_trust_can_be_named_in_many_ways(web: Path, tmp_path: Path) -> None:
         "ids:1, 2,2": 2,
         str(tmp_path / "trust.txt"): 3,
     }
-    for trust, n_trusted in counts.items():
-        assert told("simulate", web, "--budget", 1, "--trust", trust)["n_trusted"] == n_trusted, trust
-    assert told("simulate", web, "--budget", 1)["n_trusted"] == 160
+    common = ["simulate", web, "--budget", 1, "--json"]
+    ends = orienteer_each([*([*common, "--trust", trust] for trust in counts), common])
+    assert [json.loads(end.stdout)["n_trusted"] for end in ends] == [*counts.values(), 160]
 
 
 def test_trust_in_a_file_is_weighted(web: Path, tmp_path: Path) -> None:
@@ -233,8 +227,13 @@ def bad_inputs(web: Path, folder: Path) -> dict[str, tuple[list[object], str]]:
 
 
 def test_bad_input_is_one_line_and_exit_code_2(web: Path, tmp_path: Path) -> None:
-    for name, (arguments, message) in bad_inputs(web, tmp_path).items():
-        assert message in refused(*arguments), name
+    cases = bad_inputs(web, tmp_path)
+    ends = orienteer_each([arguments for arguments, _ in cases.values()])
+    for (name, (_, message)), end in zip(cases.items(), ends, strict=True):
+        assert end.returncode == 2, name
+        assert message in one_line(end.stdout, end.stderr), name
+    for name in ("unknown policy", "missing trust file", "plot ending"):
+        assert cases[name][1] in refused(*cases[name][0]), name
 
 
 def test_what_needs_hosts_or_urls_says_so(web: Path, tmp_path: Path) -> None:

@@ -3,18 +3,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from orienteer.errors import InputError, MissingExtraError
 from orienteer.evaluate import report
 from orienteer.evaluate.compare import Comparison, compare
-from tests.conftest import random_web
+from orienteer.graph.synthetic import synthetic_web
 
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    web = random_web(np.random.default_rng(5), 60, 3.0)
+    web = synthetic_web(200, mean_degree=8, rng=2)
     return compare(web, ["optimal", "rankmass", "breadth-first"], [0, 3], levels=[0.5, 0.8], uniform=True)
 
 
@@ -53,7 +52,7 @@ def test_the_guarantee_plot_has_levels_and_own_guarantees(found: Comparison) -> 
 
 
 def test_a_level_that_was_not_reached_is_said_to_be_so() -> None:
-    web = random_web(np.random.default_rng(5), 60, 3.0)
+    web = synthetic_web(200, mean_degree=8, rng=2)
     short = compare(web, ["random"], [0, 3], levels=[0.99], budget=2)
     assert "random (not reached)" in legend_of(report.coverage_figure(short))
     assert "random (not reached)" in legend_of(report.guarantee_figure(short))

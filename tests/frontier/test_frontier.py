@@ -84,12 +84,11 @@ def test_it_equals_a_plain_search_whatever_happens(rng: np.random.Generator) -> 
         if what < 0.4:
             pages = rng.integers(0, 300, 5)
             values = rng.choice([0.1, 0.2, 0.5, rng.random()], 5)
-            pages, first = np.unique(pages, return_index=True)
-            pages = np.array([p for p in pages if p not in busy], int)
+            pages = np.array([p for p in np.unique(pages) if p not in busy], int)
             frontier.put(pages.tolist(), values[: len(pages)].tolist(), (pages % 10).tolist())
             priority.update(zip(pages.tolist(), values[: len(pages)].tolist(), strict=True))
         elif what < 0.7 and busy:
-            page = list(busy)[0]
+            page = next(iter(busy))
             del busy[page]
             rests_until[page % 10] = now + 1.0
             frontier.release(page % 10, now)

@@ -92,9 +92,9 @@ def test_fetching_until_a_target_stops_at_the_first_page_that_suffices(rng: np.r
         none = np.zeros(web.n_pages, bool)
         for until in (0.2, 0.7, 0.95):
             n = Coverage(trust).fetch(order, links, until)
-            first = [k for k in range(web.n_pages + 1)
-                     if dense_bounds(web, np.isin(np.arange(web.n_pages), order[:k]), trust, 0.85, none)[0] >= until - 1e-10]  # fmt: skip
-            assert n == max(first[0], 1)
+            fetched = [np.isin(np.arange(web.n_pages), order[:k]) for k in range(1, web.n_pages + 1)]
+            tight = np.array([dense_bounds(web, done, trust, 0.85, none)[0] for done in fetched])
+            assert n == int(np.argmax(tight >= until - 1e-10)) + 1
 
 
 def test_blocked_mass_is_told_apart(rng: np.random.Generator) -> None:

@@ -1,7 +1,7 @@
 """A crawl of a graph that is known: what would be fetched, in which order, and when it could stop.
 
-Without politeness the policy runs in bulk over the graph. With it, or when asked to go step by step, the same Crawl that
-fetches real pages is driven here with virtual time; without delays and with one worker both give the same order.
+Without politeness the policy runs in bulk over the graph. With it, or when asked to go step by step, the same Crawl
+that fetches real pages is driven here with virtual time; without delays and with one worker both give the same order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def simulate(
     progress: Progress = silent,
     **policy_settings: Any,
 ) -> Trace:
-    """Crawl `graph` from its trusted pages with a policy, until a coverage is proved, a budget spent, or nothing is left.
+    """Crawl `graph` from its trusted pages until a coverage is proved, a budget spent, or nothing is left.
 
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
     certificate. `politeness` with `workers` and `latency_s` (seconds, or a function of page and rng) simulates time.

@@ -35,8 +35,8 @@ class Explanation:
 class Trace:
     """The order of fetches and what was proved.
 
-    `guarantee` is the coverage proved when the crawl ended, `guarantees` (where the policy itself proves any) that after
-    each page. `times_s` are the virtual times of the fetches where politeness was simulated.
+    `guarantee` is the coverage proved when the crawl ended, `guarantees` (where the policy itself proves any) that
+    after each page. `times_s` are the virtual times of the fetches where politeness was simulated.
     """
 
     policy: str

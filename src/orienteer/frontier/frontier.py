@@ -1,7 +1,7 @@
 """The frontier: which page to fetch now.
 
-Each host has a heap of its pages by priority. A host is *ready* when it may be asked now and has a page; ready hosts are
-in a heap by their best page. A host that must rest is in a heap by the time it may be asked again. So the best page
+Each host has a heap of its pages by priority. A host is *ready* when it may be asked now and has a page; ready hosts
+are in a heap by their best page. A host that must rest is in a heap by the time it may be asked again. So the best page
 whose host may be asked now is found in O(log) of the hosts and pages.
 
 Heaps are lazy: a page's entry counts only while it carries the page's present priority, a host's only while it names

@@ -1,8 +1,8 @@
 """Pages that pass mass on again and again: RankMass, and its family towards the tight greedy.
 
 p starts as a multiple of the trust. Pushing page i takes its mass p_i and gives d p_i / c_i to each page it links to.
-Only a fetched page can be pushed, since only its links are known. Two queues hold the pages with mass: one the unfetched
-ones, one the fetched ones. With `eagerness` c:
+Only a fetched page can be pushed, since only its links are known. Two queues hold the pages with mass: one the
+unfetched ones, one the fetched ones. With `eagerness` c:
 
     while the best fetched page has more mass than c times the best unfetched one: push it
     fetch the best unfetched page, and push it

@@ -2,7 +2,7 @@
 
     fetch the unfetched page with the largest priority f;  each of its unfetched targets gets a share more
 
-    fractional   d f / N,  or with an inter-host weight M:  d M f / (N_intra + M N_inter) across hosts, d f / (...) within
+    fractional   d f / N; with an inter-host weight M: d M f / (N_intra + M N_inter) across hosts, d f / (...) within
     opic         the same with d = 1
     in-links     1
 
@@ -125,7 +125,7 @@ def spread_rows(
     pages: Any, starts: Any, ends: Any, targets: Any, hosts: Any, host_starts: Any, rule: Any, priority: Any,
     touched: Any,
 ) -> Any:  # fmt: skip
-    """The same for pages that were fetched elsewhere: update priorities, list the targets touched, return their number."""
+    """The same for pages that were fetched elsewhere: update priorities, list the targets touched; their number."""
     n_touched = 0
     for page in pages:
         amount = priority[page]
@@ -147,7 +147,7 @@ def spread_rows(
 
 
 def contiguous_host_starts(hosts: NDArray[np.int32] | None) -> NDArray[np.int64]:
-    """First page of each host and the number of pages at the end, where every host's pages are contiguous; else empty."""
+    """First page of each host, and the number of pages, where every host's pages are contiguous; else empty."""
     if hosts is None or len(hosts) == 0 or (np.diff(hosts) < 0).any():
         return np.empty(0, np.int64)
     return np.searchsorted(hosts, np.arange(int(hosts[-1]) + 2)).astype(np.int64)

@@ -19,14 +19,23 @@ _N_BUCKETS = 2048 << 6
 
 @kernel
 def sweep(
-    links: Any, trusted: Any, trust: Any, p: Any, state: Any, frontier: Any, n_frontier: int, damping: float, work: Any
+    links: Any, trusted: Any, trust: Any, returned_by_then: Any, p: Any, state: Any, frontier: Any, n_frontier: int,
+    damping: float, work: Any,
 ) -> Any:  # fmt: skip
     """Push every fetched page, in the order of ids; a push may feed a page later in the same sweep.
 
+    What dangling pages give back to the trusted ones is kept in one sum, from which a trusted page gets its share when
+    the sweep comes to it, and the rest at the end; to do it at each dangling page took 40 % of the time.
     Pages heard of for the first time are added to the frontier. Returns (mass taken, pages in the frontier).
     """
     taken = 0.0
+    returned = 0.0
+    n_fed = 0  # trusted pages the sweep has come to; they are in the order of ids
     for page in range(len(p)):
+        if n_fed < len(trusted) and trusted[n_fed] == page:
+            p[page] += returned * trust[n_fed]
+            returned_by_then[n_fed] = returned
+            n_fed += 1
         amount = p[page]
         if state[page] != FETCHED or amount <= 0.0:
             continue
@@ -35,19 +44,20 @@ def sweep(
         work[PUSHES] += 1
         start, end = links.starts[page], links.ends[page]
         if start == end:
-            work[LINKS] += len(trusted)
-            for k in range(len(trusted)):
-                p[trusted[k]] += damping * amount * trust[k]
+            returned += damping * amount
             continue
         work[LINKS] += end - start
         share = damping * amount / (end - start)
         for k in range(start, end):
             target = links.targets[k]
-            p[target] += share
-            if state[target] == UNKNOWN:
+            before = p[target]
+            p[target] = before + share
+            if before == 0.0 and state[target] == UNKNOWN:  # an unknown page has no mass: seldom a second look-up
                 state[target] = KNOWN
                 frontier[n_frontier] = target
                 n_frontier += 1
+    for k in range(len(trusted)):
+        p[trusted[k]] += (returned - returned_by_then[k]) * trust[k]
     return taken, n_frontier
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +21,9 @@ _TOLERANCE = 1e-6
 class PageRank(Policy):
     """Fetch by PageRank in the known graph, with jumps to any known page.
 
-    It is recomputed when the number of fetched pages has grown by `growth`, but not before 100 more; until then new pages
-    wait. A page not fetched yet counts as dangling.
+    It is recomputed when the number of fetched pages has grown by `growth`, but not before 100 more. Pages found in the
+    meantime have no rank yet: they come after those that have one, the lowest id first. A page not fetched yet counts
+    as dangling.
     """
 
     name: ClassVar[str] = "pagerank"
@@ -69,7 +71,7 @@ class PageRank(Policy):
     def _recomputed(self, web: GrowingGraph) -> Priorities:
         self._rank = self.ranked(web.freeze(), self._is_known, self._rank)
         frontier = np.flatnonzero(self._is_known & ~self._done).astype(np.uint32)
-        self._left_in_batch = min(self.batch_size(self._n_fetched), max(len(frontier), 1))
+        self._left_in_batch = self.batch_size(self._n_fetched)
         return Priorities(frontier, self._rank[frontier])
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
@@ -85,28 +87,43 @@ class _PageRankRun(Run):
         self._is_known[trusted.pages] = True
         self._is_fetched = np.zeros(graph.n_pages, np.bool_)
         self._rank = np.zeros(graph.n_pages)
-        self._batch: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self._ranked: NDArray[np.uint32] = np.empty(0, np.uint32)  # best first
+        self._unranked: list[int] = []  # found since the last ranking, a heap
+        self._left_in_batch = 0
 
     def advance(self, limit: int, until: float) -> None:
         while self.n_fetched < limit and not self.is_empty:
-            if len(self._batch) == 0:
-                self._next_batch()
-                continue
-            now = self._batch[: limit - self.n_fetched]
-            self._batch = self._batch[len(now) :]
-            self.order[self.n_fetched : self.n_fetched + len(now)] = now
-            self.n_fetched += len(now)
-            self._is_fetched[now] = True
+            if self._left_in_batch == 0:
+                self._rank_anew()
+            n_now = min(limit - self.n_fetched, self._left_in_batch)
+            now = self._ranked[:n_now]
+            self._ranked = self._ranked[len(now) :]
+            self._take(now)
+            for _ in range(n_now - len(now)):
+                if not self._unranked:
+                    self.is_empty = True
+                    return
+                self._take(np.array([heapq.heappop(self._unranked)], np.uint32))
 
-    def _next_batch(self) -> None:
-        known = self._known_graph()
-        self._is_known[known.targets] = True
+    def _take(self, pages: NDArray[np.uint32]) -> None:
+        """Fetch these pages; what they link to for the first time waits without a rank."""
+        self.order[self.n_fetched : self.n_fetched + len(pages)] = pages
+        self.n_fetched += len(pages)
+        self._left_in_batch -= len(pages)
+        self._is_fetched[pages] = True
+        for page in pages:
+            links = self._graph.links(page)
+            new = links[~self._is_known[links]]
+            self._is_known[new] = True
+            for target in new.tolist():
+                heapq.heappush(self._unranked, target)
+
+    def _rank_anew(self) -> None:
         frontier = np.flatnonzero(self._is_known & ~self._is_fetched).astype(np.uint32)
-        self.is_empty = len(frontier) == 0
-        if not self.is_empty:
-            self._rank = self._owner.ranked(known, self._is_known, self._rank)
-            best_first = frontier[np.argsort(-self._rank[frontier], kind="stable")]
-            self._batch = best_first[: self._owner.batch_size(self.n_fetched)]
+        self._unranked = []
+        self._left_in_batch = self._owner.batch_size(self.n_fetched)
+        self._rank = self._owner.ranked(self._known_graph(), self._is_known, self._rank)
+        self._ranked = frontier[np.argsort(-self._rank[frontier], kind="stable")]
 
     def _known_graph(self) -> LinkGraph:
         """The links of fetched pages."""

@@ -92,7 +92,7 @@ class Policy(ABC):
         """The page will never be fetched."""
         return NO_CHANGE
 
-    def conclude(self, web: GrowingGraph, until: float) -> None:
+    def conclude(self, web: GrowingGraph, until: float) -> None:  # noqa: B027 (most have nothing to do here)
         """Nothing is left to fetch: work on the guarantee until it reaches `until`, if it can."""
 
     @abstractmethod

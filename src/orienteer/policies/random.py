@@ -17,7 +17,7 @@ from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, pol
 
 @policy
 class Random(Policy):
-    """Each page has a random number that depends on its id and the rng alone; among the known the greatest goes first."""
+    """Each page has a random number, by its id and the rng; among the known pages the greatest goes first."""
 
     name: ClassVar[str] = "random"
 

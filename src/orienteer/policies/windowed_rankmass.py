@@ -76,7 +76,15 @@ class WindowedRankMass(Policy):
         n = web.n_pages
         links, heard_of = Links(web.starts, web.ends, web.targets), np.empty(n, np.uint32)
         taken, _ = windows.sweep(
-            links, *self._trusted, self._p[:n], self._state[:n], heard_of, 0, self.damping, self._work
+            links,
+            *self._trusted,
+            np.empty(len(self._trusted.pages)),
+            self._p[:n],
+            self._state[:n],
+            heard_of,
+            0,
+            self.damping,
+            self._work,
         )
         self.guarantee += float(taken)
         return float(taken)
@@ -123,8 +131,8 @@ class _WindowedRun(Run):
         assert self.guarantees is not None
         while True:
             taken, self._n_frontier = windows.sweep(
-                self._links, *self._trusted, self._p, self._state, self._frontier, self._n_frontier,
-                self._owner.damping, self.work,
+                self._links, *self._trusted, np.empty(len(self._trusted.pages)), self._p, self._state, self._frontier,
+                self._n_frontier, self._owner.damping, self.work,
             )  # fmt: skip
             self._taken += taken
             self.guarantees[self.n_fetched - 1] = self._taken
