@@ -25,19 +25,19 @@ _NEVER = "–"
 
 def compare(
     graph: Path = typer.Argument(help="Graph folder or file."),
-    policies: str = typer.Option(
+    policies: str | None = typer.Option(
         None, help="Policies, such as rankmass,windowed-rankmass:window=0.05; all of them, if none is named."
     ),
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
     damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
-    budget: int = typer.Option(None, help="Stop each policy after this many pages."),
+    budget: int | None = typer.Option(None, help="Stop each policy after this many pages."),
     levels: str = typer.Option("0.9,0.98,0.99", help="Shares of the rank to count the fetches until."),
     whole: bool = typer.Option(False, "--whole", help="Fetch on when the highest level is proved; can be slow."),
     uniform: bool = typer.Option(False, "--uniform", help="Count by uniform PageRank, too; see --whole."),
     plot: list[Path] = typer.Option(
         [], help="Write NAME-coverage and NAME-guarantee for this NAME.png or NAME.svg; may be repeated."
     ),
-    format: str = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:
     """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.

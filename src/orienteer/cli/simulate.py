@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
     from orienteer.crawl.crawl import Goal
     from orienteer.crawl.trace import Explanation, Trace
-    from orienteer.evaluate.policy_spec import PolicySpec
+    from orienteer.evaluate.cost import Cost
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.policies.policy import Policy
+    from orienteer.progress import Progress
 
 _PAGES_PER_BLOCK = 1 << 16
 _SOURCES_SHOWN = 10
@@ -29,21 +31,21 @@ def simulate(
     graph: Path = typer.Argument(help="Graph folder or file."),
     policy: str = typer.Option("certified", "--policy", "-p", help="What to fetch next."),
     settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
-    until: float = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
-    budget: int = typer.Option(None, help="Stop after this many pages."),
+    until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
+    budget: int | None = typer.Option(None, help="Stop after this many pages."),
     by_certificate: bool = typer.Option(
         False, "--by-certificate", help="Stop by the certificate, whatever the policy."
     ),
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
     damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
     workers: int = typer.Option(1, help="Fetches under way at once."),
-    delay: float = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
+    delay: float | None = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
-    order_out: Path = typer.Option(
+    order_out: Path | None = typer.Option(
         None, help="Write the pages in the order fetched, one a line (.gz, .zst: compressed)."
     ),
-    explain: str = typer.Option(None, help="Say why this page (id or URL) came when it did."),
-    format: str = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    explain: str | None = typer.Option(None, help="Say why this page (id or URL) came when it did."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Crawl a graph with a policy, and say what was proved and what is true.
@@ -53,6 +55,7 @@ def simulate(
     Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
     """
     from orienteer.crawl.crawl import Goal
+    from orienteer.evaluate.compare import warm_up
     from orienteer.evaluate.policy_spec import PolicySpec
     from orienteer.frontier.politeness import Politeness
 
@@ -67,7 +70,12 @@ def simulate(
         web = loaded_web(graph, format, progress)
         page = None if explain is None else page_named(web, explain)
         weights = trust_option.trust_named(web, trust, progress)
-        trace, facts = _run(web, spec, weights, damping, goal, (workers, politeness, latency), progress)
+        takes_time = workers > 1 or politeness is not None or latency > 0
+        warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
+        chosen = spec.make(damping)
+        trace, cost = _run(web, chosen, weights, goal, (workers, politeness, latency), progress)
+        facts = {"policy": str(spec)} | _facts(trace, goal, chosen.proves, weights, progress)
+        facts["cpu_s"] = round(cost.cpu_s, 4)
         if order_out is not None:
             write_order(trace, order_out)
         explanation = None if page is None else trace.explain(page)
@@ -90,51 +98,50 @@ def _check_time(workers: int, latency: float) -> None:
 
 def _run(
     web: LinkGraph,
-    spec: PolicySpec,
+    policy: Policy,
     trust: NDArray[np.float64],
-    damping: float,
     goal: Goal,
     time: tuple[int, Politeness | None, float],
-    progress: Any,
-) -> tuple[Trace, dict[str, Any]]:
-    """Simulate; the trace and what is told of it."""
+    progress: Progress,
+) -> tuple[Trace, Cost]:
+    """Simulate, and measure what it cost."""
     from orienteer.crawl.simulate import simulate as simulated
-    from orienteer.evaluate.compare import warm_up
     from orienteer.evaluate.cost import measured
-    from orienteer.graph.pagerank import pagerank
 
-    policy = spec.make(damping)
     workers, politeness, latency = time
-    takes_time = workers > 1 or politeness is not None or latency > 0
-    warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
     with measured() as cost:
         trace = simulated(
             web, policy, trust, goal.until, goal.budget, by_certificate=goal.by_certificate, workers=workers,
             politeness=politeness, latency_s=latency, progress=progress,
         )  # fmt: skip
-    rank = pagerank(web, trust, damping, 1e-9, progress=progress)
+    return trace, cost
+
+
+def _facts(trace: Trace, goal: Goal, proves: bool, trust: NDArray[np.float64], progress: Progress) -> dict[str, Any]:
+    """What is told of a crawl; the truth beside it is computed here."""
+    from orienteer.graph.pagerank import pagerank
+
+    rank = pagerank(trace.graph, trust, trace.damping, 1e-9, progress=progress)
     bounds = trace.certificate
     facts = {
-        "policy": str(spec),
-        "n_pages": web.n_pages,
-        "n_links": web.n_links,
+        "n_pages": trace.graph.n_pages,
+        "n_links": trace.graph.n_links,
         "n_trusted": int((trust > 0).sum()),
-        "damping": damping,
+        "damping": trace.damping,
         "until": goal.until,
         "budget": goal.budget,
         "n_fetched": trace.n_fetched,
         "stopped_because": trace.stopped_because,
         "goal_reached": goal_reached(goal, trace),
-        "own_guarantee": _own_guarantee(trace, policy.proves, goal),
+        "own_guarantee": _own_guarantee(trace, proves, goal),
         "certificate": {"lower": bounds.lower, "upper": bounds.upper, "text": str(bounds)},
         "true_coverage": float(rank[trace.order].sum()),
         "n_pushes": trace.n_pushes,
         "n_links_read": trace.n_links_read,
-        "cpu_s": round(cost.cpu_s, 4),
     }
     if trace.times_s is not None:
         facts["virtual_s"] = float(trace.times_s[-1]) if trace.n_fetched else 0.0
-    return trace, facts
+    return facts
 
 
 def goal_reached(goal: Goal, trace: Trace) -> bool:

@@ -46,7 +46,7 @@ def sample_positions(n_fetched: int, n_positions: int) -> NDArray[np.int64]:
     Half of them grow by a factor, so that a logarithmic axis is filled, and half by a step, so that the end is.
 
     >>> sample_positions(1000, 10).tolist()
-    [1, 6, 32, 178, 251, 501, 750, 1000]
+    [1, 6, 32, 178, 251, 500, 750, 1000]
     """
     if n_fetched == 0:
         return np.empty(0, np.int64)
