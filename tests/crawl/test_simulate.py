@@ -130,7 +130,18 @@ def test_the_sources_of_a_page_account_for_its_mass(rng: np.random.Generator) ->
 def test_the_repr_says_what_happened(web: ori.LinkGraph) -> None:
     text = repr(ori.simulate(web, "rankmass", homes(web), until=0.5))
     assert text.startswith("<Trace of rankmass: ")
-    assert text.endswith("guaranteed, stopped by coverage>")
+    assert text.endswith(" proved, stopped by coverage>")
+
+
+def test_a_guarantee_nobody_watched_is_the_certificates(web: ori.LinkGraph) -> None:
+    trace = ori.simulate(web, "fractional", homes(web), budget=200)
+    assert trace.proved is None
+    assert trace.guarantee == trace.certificate.lower > 0
+
+
+def test_weighing_hosts_needs_hosts() -> None:
+    with pytest.raises(ori.InputError, match="inter_host_weight needs hosts"):
+        ori.simulate(shapes.cycle(5), "fractional", [0], inter_host_weight=20)
 
 
 @pytest.mark.parametrize("name", ["cnr-2000-nat"])

@@ -70,8 +70,7 @@ def _crawl(web: LinkGraph, rank: NDArray[np.float64], progress: Progress) -> Non
     from orienteer.crawl.simulate import simulate
 
     out = display.console()
-    # Step by step: the state machine that also drives a crawl of the real web.
-    ours = simulate(web, "certified", [0], until=_GOAL, step_by_step=True, progress=progress)
+    ours = simulate(web, "certified", [0], until=_GOAL, progress=progress)
     paper = simulate(web, "rankmass", [0], until=_GOAL, progress=progress)
     simple = simulate(web, "breadth-first", [0], until=_GOAL, progress=progress)
     table = display.columns_table(None, ("order", False), ("stopped by", False), ("pages fetched", True))

@@ -24,6 +24,8 @@ from orienteer.policies import make_policy
 from orienteer.policies.policy import Policy, Run, TrustedPages
 from orienteer.progress import Progress, silent
 
+_FIRST_STRETCH = 500
+
 Latency = Callable[[int, np.random.Generator], float]
 
 
@@ -84,7 +86,7 @@ def _drive(
     """Advance in growing stretches; with a coverage to watch, cut the order where it suffices. Why it stopped."""
     links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
     own_target = until if until is not None and coverage is None else 2.0
-    done, stretch = 0, 20_000
+    done, stretch = 0, _FIRST_STRETCH
     while True:
         run.advance(min(done + stretch, limit), own_target)
         if coverage is not None and until is not None:
@@ -99,7 +101,7 @@ def _drive(
         if run.n_fetched >= limit:
             return "budget" if limit < graph.n_pages else "frontier empty"
         done = run.n_fetched
-        stretch = max(20_000, done // 4)
+        stretch = max(_FIRST_STRETCH, done // 4)  # what is fetched past the page that suffices is in vain
         progress("fetching", done, limit)
 
 
@@ -107,11 +109,15 @@ def _trace(
     run: Run, why: str, policy: Policy, coverage: Coverage | None, graph: LinkGraph, trusted: TrustedPages
 ) -> Trace:
     work = getattr(run, "work", np.zeros(2, np.int64)) if coverage is None else coverage.work
+    if coverage is not None:
+        proved: float | None = coverage.certificate().lower
+    else:
+        proved = run.guarantee if policy.proves else None
     return Trace(
         policy=policy.name,
         order=run.order[: run.n_fetched].copy() if run.n_fetched < len(run.order) // 2 else run.order[: run.n_fetched],
         stopped_because=why,
-        guarantee=run.guarantee if coverage is None else coverage.certificate().lower,
+        proved=proved,
         guarantees=None if run.guarantees is None else run.guarantees[: run.n_fetched],
         n_pushes=int(work[0]),
         n_links_read=int(work[1]),
@@ -164,7 +170,7 @@ def _stepped(
         policy=policy.name,
         order=np.array(crawl.order, np.uint32),
         stopped_because=crawl.stopped_because or "frontier empty",
-        guarantee=crawl.guarantee,
+        proved=crawl.guarantee,
         times_s=np.array(times),
         n_pushes=coverage.n_pushes,
         n_links_read=coverage.n_links_read,

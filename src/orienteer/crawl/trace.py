@@ -35,14 +35,15 @@ class Explanation:
 class Trace:
     """The order of fetches and what was proved.
 
-    `guarantee` is the coverage proved when the crawl ended, `guarantees` (where the policy itself proves any) that
-    after each page. `times_s` are the virtual times of the fetches where politeness was simulated.
+    `proved` is the coverage proved while the crawl went on, None if nobody watched it; `guarantees` (where the policy
+    itself proves any) that after each page. `times_s` are the virtual times of the fetches where time was simulated.
+    `n_pushes` and `n_links_read` are the work of the certificate where it was watched, else that of the policy.
     """
 
     policy: str
     order: NDArray[np.uint32]
     stopped_because: str
-    guarantee: float
+    proved: float | None
     guarantees: NDArray[np.float64] | None = None
     times_s: NDArray[np.float64] | None = None
     n_pushes: int = 0
@@ -54,6 +55,11 @@ class Trace:
     @property
     def n_fetched(self) -> int:
         return len(self.order)
+
+    @property
+    def guarantee(self) -> float:
+        """The coverage that is proved; by the certificate, computed now, if nobody watched it during the crawl."""
+        return self.certificate.lower if self.proved is None else self.proved
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -136,7 +142,5 @@ class Trace:
         return Links(self.graph.offsets[:-1], self.graph.offsets[1:], self.graph.targets)
 
     def __repr__(self) -> str:
-        return (
-            f"<Trace of {self.policy}: {self.n_fetched:,} pages fetched, "
-            f"{self.guarantee:.4f} guaranteed, stopped by {self.stopped_because}>"
-        )
+        proved = "" if self.proved is None else f"{self.proved:.4f} proved, "
+        return f"<Trace of {self.policy}: {self.n_fetched:,} pages fetched, {proved}stopped by {self.stopped_because}>"

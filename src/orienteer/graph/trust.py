@@ -32,7 +32,8 @@ def trust_vector(n_pages: int, trust: Trust = None) -> NDArray[np.float64]:
     total = float(weights.sum())
     if total <= 0:
         raise InputError("trust: zero on every page; at least one must be trusted")
-    return weights / total
+    # A trust that sums to 1 already stays as it is to the bit: dividing again would change how ties fall.
+    return weights if abs(total - 1) < 1e-12 else weights / total
 
 
 def _weights_of(n_pages: int, trust: Any) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.errors import InputError
 from orienteer.graph import priority_queue as queues
 from orienteer.graph import spread
 from orienteer.graph.growing_graph import GrowingGraph
@@ -46,6 +47,8 @@ class SpreadingPolicy(Policy):
         return super().lost(page, web)
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        if self.rule.inter_host_weight != 1.0 and graph.hosts is None:
+            raise InputError(f"{self.name}: inter_host_weight needs hosts, and this graph has none")
         return _SpreadingRun(graph, trusted, self._entries(trusted), self.rule)
 
 
