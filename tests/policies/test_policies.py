@@ -45,7 +45,7 @@ def test_fractional_equals_its_reference(rng: np.random.Generator, damping: floa
 def test_fractional_with_an_inter_host_weight_equals_its_reference(rng: np.random.Generator, weight: float) -> None:
     for web, trust in cases(rng):
         scattered = rng.integers(0, 5, web.n_pages)  # hosts that are not contiguous
-        for hosts in (web.hosts, scattered):
+        for hosts in (scattered, scattered if web.hosts is None else web.hosts):
             hosted = ori.LinkGraph.from_links(web.n_pages, web.sources(), web.targets, hosts=hosts)
             order = ori.simulate(hosted, "fractional", trust, inter_host_weight=weight).order.tolist()
             assert order == reference.fractional(hosted, trust, 0.85, weight)
