@@ -10,6 +10,7 @@ import pytest
 
 from orienteer.errors import GraphFileError
 from orienteer.graph.formats import graphml_document
+from orienteer.graph.formats.compressed import zstd
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.formats.small_webs import ROUND_TRIP_WEBS, assert_loads_or_says_why, damaged
 
