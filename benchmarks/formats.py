@@ -18,6 +18,8 @@ NAMES = ["web", "web.txt", "web.csv.gz", "web.tsv.zst", "web.npz", "web.parquet"
 
 def reading(path: Path, links_in_memory: int | None = None) -> Callable[[], Any]:
     """Read a graph; with `links_in_memory` an edge list has only room for so many and must sort on disk."""
+    if links_in_memory is not None:
+        link_sorter.LinkSorter.__init__.__defaults__ = (24,)
     with tempfile.TemporaryDirectory() as folder:  # compile what is needed
         small = Path(folder) / ("small" + "".join(path.suffixes))
         shapes.star(5).save(small)
