@@ -39,7 +39,7 @@ def graph_facts(graph: LinkGraph, progress: Progress = silent) -> dict[str, Any]
         graph = with_hosts(graph)
     if graph.hosts is not None:
         inter = inter_host_links(graph)
-        facts["n_hosts"] = len(np.unique(graph.hosts))
+        facts["n_hosts"] = int(np.count_nonzero(np.bincount(graph.hosts)))
         facts["n_inter_host_links"] = inter
         facts["inter_host_share"] = inter / graph.n_links if graph.n_links else 0.0
     progress("counting hosts", 4, 4)
