@@ -57,6 +57,7 @@ class Goal:
     """When to stop: at a proved coverage, at a number of pages, or (neither) when nothing is left.
 
     A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
+    It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
     """
 
     until: float | None = None
@@ -97,6 +98,7 @@ class Crawl:
         self.coverage = Coverage(trust, policy.damping, known_trust)
         self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._n_in_flight = 0
+        self._has_redirects = False
         self._blocked: list[int] = []
         self._apply(policy.begin(self.web, trusted))
 
@@ -131,6 +133,7 @@ class Crawl:
         """The page is another name of `target`: its whole mass goes there, undamped."""
         self.coverage.know(max(page, target) + 1)
         self.coverage.alias[page] = True
+        self._has_redirects = True
         self.fetched(page, [target], now, None if host is None else [host])
 
     def blocked(self, page: int, now: float = 0.0) -> None:
@@ -160,7 +163,9 @@ class Crawl:
         return self.policy.guarantee if self._believes_policy() else self.certificate().lower
 
     def _believes_policy(self) -> bool:
-        return self.policy.proves and not self.goal.by_certificate
+        """The policies' proofs take a redirect for a page with a link, and all trust for known."""
+        proof_holds = not self._has_redirects and self.coverage.hidden == 0
+        return self.policy.proves and proof_holds and not self.goal.by_certificate
 
     def _links(self) -> Links:
         return Links(self.web.starts, self.web.ends, self.web.targets)
