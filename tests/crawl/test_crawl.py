@@ -74,6 +74,17 @@ def test_a_page_to_be_tried_again_comes_again() -> None:
     assert crawl.order == [0]
 
 
+def test_a_page_to_be_tried_again_keeps_its_priority() -> None:
+    """Also what it gained while it was in flight."""
+    crawl = new_crawl(pages=(0, 1, 2))
+    first, second = crawl.next(), crawl.next()
+    assert (first, second) == (0, 1)
+    crawl.fetched(1, [0])
+    crawl.retry(0)
+    assert crawl.frontier.priority(0) == pytest.approx(0.15 / 3 * 1.85)
+    assert crawl.next() == 0
+
+
 def test_a_redirect_forwards_everything_to_its_target() -> None:
     crawl = new_crawl()
     crawl.redirected(crawl.next(), 1)

@@ -97,7 +97,7 @@ class Crawl:
         trust[trusted.pages] = trusted.trust
         self.coverage = Coverage(trust, policy.damping, known_trust)
         self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
-        self._n_in_flight = 0
+        self._in_flight: dict[int, float] = {}  # with the priority each would have in the frontier
         self._has_redirects = False
         self._blocked: list[int] = []
         self._apply(policy.begin(self.web, trusted))
@@ -109,10 +109,11 @@ class Crawl:
         """The page to fetch now; None when the crawl has stopped, or no host may be asked yet."""
         if self.stopped_because is not None or self._budget_is_spent():
             return None
-        page = self.frontier.take(now)
-        if page is not None:
-            self._move(page, PageState.IN_FLIGHT)
-            self._n_in_flight += 1
+        taken = self.frontier.take(now)
+        if taken is None:
+            return None
+        page, self._in_flight[taken[0]] = taken
+        self._move(page, PageState.IN_FLIGHT)
         return page
 
     def fetched(self, page: int, links: ArrayLike, now: float = 0.0, hosts: ArrayLike | None = None) -> None:
@@ -147,9 +148,9 @@ class Crawl:
         self._apply(self.policy.lost(page, self.web))
         self._see_whether_to_stop([])
 
-    def retry(self, page: int, now: float = 0.0, delay_s: float | None = None, priority: float = 0.0) -> None:
-        """The fetch did not work out; the page waits again."""
-        self._arrive(page, PageState.KNOWN, now, delay_s)
+    def retry(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
+        """The fetch did not work out; the page waits again, and its host rests for the delay."""
+        priority = self._arrive(page, PageState.KNOWN, now, delay_s)
         self.frontier.put([page], [priority], [int(self.web.hosts[page])])
 
     def certificate(self, tolerance: float = 1e-9) -> Certificate:
@@ -171,7 +172,7 @@ class Crawl:
         return Links(self.web.starts, self.web.ends, self.web.targets)
 
     def _budget_is_spent(self) -> bool:
-        return self.goal.budget is not None and len(self.order) + self._n_in_flight >= self.goal.budget
+        return self.goal.budget is not None and len(self.order) + len(self._in_flight) >= self.goal.budget
 
     def _move(self, page: int, new: PageState) -> None:
         old = self.state(page)
@@ -181,11 +182,11 @@ class Crawl:
             self._state = np.append(self._state, np.zeros(max(page + 1, len(self._state)), np.uint8))
         self._state[page] = new
 
-    def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> None:
-        """A page in flight is back."""
+    def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> float:
+        """A page in flight is back; the priority it would have in the frontier."""
         self._move(page, new)
-        self._n_in_flight -= 1
         self.frontier.release(int(self.web.hosts[page]), now, delay_s)
+        return self._in_flight.pop(page)
 
     def _take_in(self, page: int, changed: Priorities) -> None:
         """A page and its links are in the web: note it, reorder the frontier, see whether the goal is reached."""
@@ -200,9 +201,11 @@ class Crawl:
         if len(pages) == 0:
             return
         in_range = pages < len(self._state)
-        is_known = np.ones(len(pages), np.bool_)
-        is_known[in_range] = self._state[pages[in_range]] == PageState.KNOWN
-        pages, values = pages[is_known], values[is_known]
+        state = np.full(len(pages), PageState.KNOWN, np.uint8)
+        state[in_range] = self._state[pages[in_range]]
+        waiting, in_flight = state == PageState.KNOWN, state == PageState.IN_FLIGHT
+        self._in_flight.update(zip(pages[in_flight].tolist(), values[in_flight].tolist(), strict=True))
+        pages, values = pages[waiting], values[waiting]
         self.frontier.put(pages.tolist(), values.tolist(), self.web.hosts[pages].tolist())
 
     def _see_whether_to_stop(self, fetched: list[int]) -> None:
@@ -211,7 +214,7 @@ class Crawl:
         by_certificate = until is not None and not self._believes_policy()
         threshold = until if by_certificate and until is not None else 2.0
         reached = self.coverage.fetch(np.array(fetched, np.uint32), self._links(), threshold) > 0
-        is_empty = len(self.frontier) == 0 and self._n_in_flight == 0
+        is_empty = len(self.frontier) == 0 and not self._in_flight
         if until is not None and self._believes_policy():
             if is_empty:
                 self.policy.conclude(self.web, until)

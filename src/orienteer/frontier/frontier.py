@@ -56,8 +56,8 @@ class Frontier:
         if self._priority.pop(page, None) is not None:
             self._offer(self._host_of.pop(page))
 
-    def take(self, now: float) -> int | None:
-        """The best page whose host may be asked now; its host has one connection more. None if there is none."""
+    def take(self, now: float) -> tuple[int, float] | None:
+        """The best page whose host may be asked now, and its priority; the host has one connection more. Or None."""
         self._wake(now)
         while self._ready:
             key, page, host = self._ready[0]
@@ -70,7 +70,7 @@ class Frontier:
             del self._priority[page], self._host_of[page]
             self._open[host] = self._open.get(host, 0) + 1
             self._offer(host, now)
-            return page
+            return page, -key
         return None
 
     def release(self, host: int, now: float, delay_s: float | None = None) -> None:
