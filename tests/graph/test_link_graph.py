@@ -78,6 +78,15 @@ def test_a_kept_reverse_of_another_graph_or_a_broken_one_is_made_again(
     assert LinkGraph.load(tmp_path / "a").reverse() == first.reverse()
 
 
+def test_only_the_links_of_some_pages(rng: np.random.Generator) -> None:
+    web = random_web(rng, 60)
+    some = rng.random(60) < 0.5
+    assert (dense_links(web.only_links_of(some)) == dense_links(web) & some[:, None]).all()
+    assert [web.targets[a:b].tolist() for a, b in zip(web.starts, web.ends, strict=True)] == [
+        web.links(page).tolist() for page in range(60)
+    ]
+
+
 def test_scipy_round_trip(rng: np.random.Generator) -> None:
     web = random_web(rng, 70)
     matrix = web.to_scipy()

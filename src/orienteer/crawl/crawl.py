@@ -30,7 +30,7 @@ from orienteer.errors import InputError
 from orienteer.frontier.frontier import Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Certificate, Coverage
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.push import Links
 from orienteer.policies.policy import Policy, Priorities, TrustedPages
 
@@ -93,9 +93,7 @@ class Crawl:
         self.web.know(int(trusted.pages.max()) + 1)
         if hosts is not None:
             self.web.set_hosts(trusted.pages, hosts)
-        trust = np.zeros(self.web.n_pages)
-        trust[trusted.pages] = trusted.trust
-        self.coverage = Coverage(trust, policy.damping, known_trust)
+        self.coverage = Coverage(trusted.vector(self.web.n_pages), policy.damping, known_trust)
         self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._in_flight: dict[int, float] = {}  # with the priority each would have in the frontier
         self._has_redirects = False
@@ -169,7 +167,7 @@ class Crawl:
         return self.policy.proves and proof_holds and not self.goal.by_certificate
 
     def _links(self) -> Links:
-        return Links(self.web.starts, self.web.ends, self.web.targets)
+        return Links.of(self.web)
 
     def _budget_is_spent(self) -> bool:
         return self.goal.budget is not None and len(self.order) + len(self._in_flight) >= self.goal.budget
@@ -178,8 +176,7 @@ class Crawl:
         old = self.state(page)
         if new not in TRANSITIONS[old]:
             raise ValueError(f"page {page} cannot become {new.name}: it is {old.name}")
-        if page >= len(self._state):
-            self._state = np.append(self._state, np.zeros(max(page + 1, len(self._state)), np.uint8))
+        self._state = grown(self._state, page + 1)
         self._state[page] = new
 
     def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> float:

@@ -73,9 +73,7 @@ def _in_bulk(graph: LinkGraph, policy: Policy, trusted: TrustedPages, goal: Goal
     believes_policy = policy.proves and not goal.by_certificate
     coverage = None
     if goal.until is not None and not believes_policy:
-        trust = np.zeros(graph.n_pages)
-        trust[trusted.pages] = trusted.trust
-        coverage = Coverage(trust, policy.damping)
+        coverage = Coverage(trusted.vector(graph.n_pages), policy.damping)
     why = _drive(run, limit, goal.until, coverage, graph, progress)
     return _trace(run, why, policy, coverage, graph, trusted)
 
@@ -84,7 +82,7 @@ def _drive(
     run: Run, limit: int, until: float | None, coverage: Coverage | None, graph: LinkGraph, progress: Progress
 ) -> str:
     """Advance in growing stretches; with a coverage to watch, cut the order where it suffices. Why it stopped."""
-    links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+    links = Links.of(graph)
     own_target = until if until is not None and coverage is None else 2.0
     done, stretch = 0, _FIRST_STRETCH
     while True:

@@ -123,23 +123,17 @@ class Trace:
 
         inside = np.zeros(self.graph.n_pages, np.bool_)
         inside[fetched] = True
-        keep = np.repeat(inside, self.graph.out_degrees())
-        degrees = np.where(inside, self.graph.out_degrees(), 0)
-        known = LinkGraph(np.concatenate(([0], np.cumsum(degrees))), self.graph.targets[keep])
-        trust = np.zeros(self.graph.n_pages)
-        trust[self.trusted.pages] = self.trusted.trust
-        rank = pagerank(known, trust, self.damping, 1e-9)
+        known = self.graph.only_links_of(inside)
+        rank = pagerank(known, self.trusted.vector(self.graph.n_pages), self.damping, 1e-9)
         # pagerank sends what is on dangling pages back to trust; undo that scaling to get x = d W x + t.
-        on_dangling = float(rank[degrees == 0].sum())
+        on_dangling = float(rank[known.out_degrees() == 0].sum())
         return rank / (1 - self.damping + self.damping * on_dangling)
 
     def _coverage(self) -> Coverage:
-        trust = np.zeros(self.graph.n_pages)
-        trust[self.trusted.pages] = self.trusted.trust
-        return Coverage(trust, self.damping)
+        return Coverage(self.trusted.vector(self.graph.n_pages), self.damping)
 
     def _links(self) -> Links:
-        return Links(self.graph.offsets[:-1], self.graph.offsets[1:], self.graph.targets)
+        return Links.of(self.graph)
 
     def __repr__(self) -> str:
         proved = "" if self.proved is None else f"{self.proved:.4f} proved, "

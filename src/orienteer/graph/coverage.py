@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
+from orienteer.graph.growing_graph import grown
 from orienteer.graph.kernel import inlined, kernel
 from orienteer.graph.link_graph import LinkGraph, page_ids
 from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
@@ -90,7 +91,7 @@ def certificate(
     """
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
     coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
-    links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+    links = Links.of(graph)
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
     coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
@@ -127,12 +128,10 @@ class Coverage:
     def know(self, n_pages: int) -> None:
         """Make room for pages that have become known; they hold no mass yet."""
         if n_pages > len(self.p):
-            more = max(n_pages, 2 * len(self.p)) - len(self.p)
-            self.p = np.concatenate((self.p, np.zeros(more)))
-            for name in ("fetched", "alias", "_is_active"):
-                setattr(self, name, np.concatenate((getattr(self, name), np.zeros(more, np.bool_))))
             self._straighten()
-            self._active = np.concatenate((self._active, np.empty(more, np.uint32)))
+            self.p, self._active = grown(self.p, n_pages), grown(self._active, n_pages)
+            self.fetched, self.alias = grown(self.fetched, n_pages), grown(self.alias, n_pages)
+            self._is_active = grown(self._is_active, n_pages)
 
     def fetch(self, pages: NDArray[Any], links: Links, until: float = 2.0) -> int:
         """Count pages as fetched, in this order; how many it took until `until` was proved, or 0.

@@ -72,12 +72,8 @@ class GrowingGraph:
             raise InputError(f"{n_pages:,} pages: a graph has at most {csr.MAX_PAGES - 1:,}")
         if n_pages <= self.n_pages:
             return
-        if n_pages > len(self._starts):
-            room = max(n_pages, 2 * len(self._starts))
-            self._starts = _grown(self._starts, room)
-            self._ends = _grown(self._ends, room)
-            self._fetched = _grown(self._fetched, room)
-            self._hosts = _grown(self._hosts, room)
+        self._starts, self._ends = grown(self._starts, n_pages), grown(self._ends, n_pages)
+        self._fetched, self._hosts = grown(self._fetched, n_pages), grown(self._hosts, n_pages)
         self.n_pages = n_pages
 
     def add(self, page: int, targets: ArrayLike) -> None:
@@ -95,8 +91,7 @@ class GrowingGraph:
         highest = max(int(sources.max(initial=0)), int(ids.max(initial=0)))
         if len(sources):
             self.know(highest + 1)
-        if self._used + len(ids) > len(self._targets):
-            self._targets = _grown(self._targets, max(self._used + len(ids), 2 * len(self._targets)))
+        self._targets = grown(self._targets, self._used + len(ids))
         added, self._used = _append_rows(sources, rows, ids, self._targets, self._used, self._starts, self._ends)
         self.n_links += added
         self._fetched[sources] = True
@@ -124,8 +119,11 @@ class GrowingGraph:
         )
 
 
-def _grown(array: NDArray[Any], room: int) -> NDArray[Any]:
-    larger = np.zeros(room, array.dtype)
+def grown(array: NDArray[Any], n: int) -> NDArray[Any]:
+    """The array with at least n places, new ones 0; where it must grow it doubles, so that growing on is cheap."""
+    if n <= len(array):
+        return array
+    larger = np.zeros(max(n, 2 * len(array)), array.dtype)
     larger[: len(array)] = array
     return larger
 

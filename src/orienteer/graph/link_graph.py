@@ -108,6 +108,21 @@ class LinkGraph:
     def n_links(self) -> int:
         return len(self.targets)
 
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each page's links begin in `targets`; with `ends` as in GrowingGraph."""
+        return self.offsets[:-1]
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        return self.offsets[1:]
+
+    def only_links_of(self, pages: NDArray[np.bool_]) -> LinkGraph:
+        """The same pages with the links of these (a mask) alone: what is known when they have been fetched."""
+        degrees = self.out_degrees()
+        offsets = np.concatenate(([0], np.cumsum(np.where(pages, degrees, 0))))
+        return LinkGraph(offsets, self.targets[np.repeat(pages, degrees)])
+
     def links(self, page: int) -> NDArray[np.uint32]:
         """The pages that `page` links to, in increasing order."""
         return self.targets[self.offsets[page] : self.offsets[page + 1]]

@@ -28,7 +28,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.kernel import inlined, kernel
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.priority_queue import LACKS_ROOM, NONE, best, drop_best, lacks_room, raised
 
 # Places in `mass`: on unfetched pages, on fetched pages, taken in by dangling pages (closed form).
@@ -61,6 +63,10 @@ class Links(NamedTuple):
     starts: Any
     ends: Any
     targets: Any
+
+    @classmethod
+    def of(cls, web: LinkGraph | GrowingGraph) -> Links:
+        return cls(web.starts, web.ends, web.targets)
 
 
 @inlined

@@ -27,9 +27,7 @@ class Optimal(Policy):
 
     def see(self, graph: LinkGraph, trusted: TrustedPages) -> None:
         """Learn the truth."""
-        trust = np.zeros(graph.n_pages)
-        trust[trusted.pages] = trusted.trust
-        self._rank = pagerank(graph, trust, self.damping, 1e-12)
+        self._rank = pagerank(graph, trusted.vector(graph.n_pages), self.damping, 1e-12)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         if self._rank is None:

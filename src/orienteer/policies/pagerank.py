@@ -122,11 +122,5 @@ class _PageRankRun(Run):
         frontier = np.flatnonzero(self._is_known & ~self._is_fetched).astype(np.uint32)
         self._unranked = []
         self._left_in_batch = self._owner.batch_size(self.n_fetched)
-        self._rank = self._owner.ranked(self._known_graph(), self._is_known, self._rank)
+        self._rank = self._owner.ranked(self._graph.only_links_of(self._is_fetched), self._is_known, self._rank)
         self._ranked = frontier[np.argsort(-self._rank[frontier], kind="stable")]
-
-    def _known_graph(self) -> LinkGraph:
-        """The links of fetched pages."""
-        degrees = np.where(self._is_fetched, self._graph.out_degrees(), 0)
-        offsets = np.concatenate(([0], np.cumsum(degrees)))
-        return LinkGraph(offsets, self._graph.targets[np.repeat(self._is_fetched, self._graph.out_degrees())])

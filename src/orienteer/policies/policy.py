@@ -45,6 +45,12 @@ class TrustedPages(NamedTuple):
         pages = np.flatnonzero(trust).astype(np.uint32)
         return cls(pages, trust[pages])
 
+    def vector(self, n_pages: int) -> NDArray[np.float64]:
+        """The trust of every page."""
+        trust = np.zeros(n_pages)
+        trust[self.pages] = self.trust
+        return trust
+
 
 class Run(ABC):
     """A policy at work on a whole graph. `order[:n_fetched]` is what it has fetched, in this order.
@@ -113,12 +119,3 @@ def checked_damping(damping: float) -> float:
     if not 0 <= damping < 1:
         raise InputError(f"damping is {damping}; it must be at least 0 and below 1")
     return damping
-
-
-def grown(array: NDArray[np.float64], n_pages: int) -> NDArray[np.float64]:
-    """The array with at least `n_pages` places, new ones 0."""
-    if n_pages <= len(array):
-        return array
-    larger = np.zeros(max(n_pages, 2 * len(array)), array.dtype)
-    larger[: len(array)] = array
-    return larger

@@ -6,10 +6,10 @@ import numpy as np
 
 from orienteer.graph import priority_queue as queues
 from orienteer.graph import push
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.spread import enter
-from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, grown
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
 
 _NOT_LISTED = np.empty(0, np.uint32)
 
@@ -29,9 +29,7 @@ class Pushed:
         enter(trusted.pages, rule.total * trusted.trust, *self.known, self.p, self.p.view(np.int64))
 
     def know(self, n_pages: int) -> None:
-        self.p = grown(self.p, n_pages)
-        if len(self.state) < len(self.p):
-            self.state = np.concatenate((self.state, np.zeros(len(self.p) - len(self.state), np.uint8)))
+        self.p, self.state = grown(self.p, n_pages), grown(self.state, n_pages)
 
     def arguments(self, links: push.Links, touched: np.ndarray) -> tuple[object, ...]:
         """What all push kernels take."""
@@ -64,7 +62,7 @@ class PushingPolicy(Policy):
         pushed.know(web.n_pages)
         pushed.make_room(len(web.links(page)) + 64)
         push.fetch(page, pushed.p, pushed.state, pushed.mass)
-        links = push.Links(web.starts, web.ends, web.targets)
+        links = push.Links.of(web)
         touched = np.empty(4 * len(web.links(page)) + 4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
         push.push(page, *pushed.arguments(links, touched))
@@ -76,11 +74,11 @@ class PushingPolicy(Policy):
         pushed.state[page] = push.LOST
         touched = np.empty(4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
-        return self._after_pushes(web, push.Links(web.starts, web.ends, web.targets), touched)
+        return self._after_pushes(web, push.Links.of(web), touched)
 
     def conclude(self, web: GrowingGraph, until: float) -> None:
         self._pushed.rule = self._rule(until)
-        self._after_pushes(web, push.Links(web.starts, web.ends, web.targets), _NOT_LISTED)
+        self._after_pushes(web, push.Links.of(web), _NOT_LISTED)
 
     def _after_pushes(self, web: GrowingGraph, links: push.Links, touched: np.ndarray) -> Priorities:
         pushed = self._pushed
@@ -102,7 +100,7 @@ class _PushingRun(Run):
     def __init__(self, graph: LinkGraph, trusted: TrustedPages, owner: PushingPolicy) -> None:
         super().__init__(graph)
         self._owner = owner
-        self._links = push.Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+        self._links = push.Links.of(graph)
         self._most = int(graph.out_degrees().max(initial=0))
         self._pushed = Pushed(graph.n_pages, trusted, owner._rule(until=2.0))
         self.guarantees = np.zeros(graph.n_pages)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.graph import priority_queue as queues
 from orienteer.graph import spread
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, grown
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
 
 _NO_HOSTS = np.empty(0, np.int32)
 _NO_STARTS = np.empty(0, np.int64)
@@ -60,7 +60,7 @@ class _SpreadingRun(Run):
         weighs_hosts = rule.inter_host_weight != 1.0 and graph.hosts is not None
         self._hosts = graph.hosts if weighs_hosts else _NO_HOSTS
         self._host_starts = spread.contiguous_host_starts(graph.hosts) if weighs_hosts else _NO_STARTS
-        self._links = graph.offsets[:-1], graph.offsets[1:], graph.targets
+        self._links = graph.starts, graph.ends, graph.targets
         self._rule = rule
         self._priority = np.zeros(graph.n_pages)
         self._queue = queues.with_room(queues.new_queue(graph.n_pages), len(trusted.pages))

@@ -9,10 +9,10 @@ import numpy as np
 
 from orienteer.errors import InputError
 from orienteer.graph import window as windows
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
-from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, grown, policy
+from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, policy
 
 _NEGLIGIBLE = 1e-15  # of the mass: a sweep that takes less proves nothing more
 
@@ -55,9 +55,7 @@ class WindowedRankMass(Policy):
         return self._count(page, windows.LOST, web)
 
     def _count(self, page: int, state: int, web: GrowingGraph) -> Priorities:
-        self._p = grown(self._p, web.n_pages)
-        if len(self._state) < len(self._p):
-            self._state = np.concatenate((self._state, np.zeros(len(self._p) - len(self._state), np.uint8)))
+        self._p, self._state = grown(self._p, web.n_pages), grown(self._state, web.n_pages)
         self._state[page] = state
         self._left_in_batch -= 1
         if self._left_in_batch > 0:
@@ -74,7 +72,7 @@ class WindowedRankMass(Policy):
     def _sweep(self, web: GrowingGraph) -> float:
         """Push every fetched page once; the mass taken."""
         n = web.n_pages
-        links, heard_of = Links(web.starts, web.ends, web.targets), np.empty(n, np.uint32)
+        links, heard_of = Links.of(web), np.empty(n, np.uint32)
         taken, _ = windows.sweep(
             links,
             *self._trusted,
@@ -98,7 +96,7 @@ class _WindowedRun(Run):
         super().__init__(graph)
         self._owner = owner
         self._trusted = trusted
-        self._links = Links(graph.offsets[:-1], graph.offsets[1:], graph.targets)
+        self._links = Links.of(graph)
         self._p = np.zeros(graph.n_pages)
         self._p[trusted.pages] = (1 - owner.damping) * trusted.trust
         self._state = np.zeros(graph.n_pages, np.uint8)
