@@ -171,6 +171,115 @@ def test_a_site_is_the_registrable_domain_of_a_host(host, site):
     assert site_of(host) == site
 
 
+# fmt: off
+VISIT_MARKS = [
+    "utm_source", "utm_", "UTM_Campaign", "gclid", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid",
+    "twclid", "igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "PHPSESSID", "jsessionid",
+    "ASPSESSIONIDQABCRTUV", "aspsessionid", "CFID", "cftoken",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("name", VISIT_MARKS)
+def test_a_visit_mark_is_dropped_wherever_it_stands(name):
+    url = "http://example.org/a"
+    for mark in (name, f"{name}=", f"{name}=1", f"{name.upper()}=a=b%26;c/?d"):
+        assert canonical_url(f"{url}?{mark}") == canonical_url(f"{url}?{mark}&{mark}#x") == url
+        assert canonical_url(f"{url}?{mark}&b=1&a=2") == f"{url}?b=1&a=2"
+        assert canonical_url(f"{url}?b=1&{mark}&a=2") == f"{url}?b=1&a=2"
+        assert canonical_url(f"{url}?b=1&{mark}&{mark}&a=2&{mark}") == f"{url}?b=1&a=2"
+        assert canonical_url(f"?b=1&{mark}", url) == f"{url}?b=1"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "utm=1",
+        "xutm_source=1",
+        "a=utm_source",
+        "a=b?utm_source=1",
+        "gclids=1",
+        "_gaa=1",
+        "mc_did=1",
+        "%75tm_source=1",
+        "a;gclid=1",
+        "cfids=1",
+        "id=PHPSESSID",
+        "b=1&&a=%C3%A4+%e4&&",
+        "&a",
+        "=",
+        "?",
+    ],
+)
+def test_all_other_parameters_keep_their_order_and_spelling(query):
+    assert canonical_url(f"http://example.org/?{query}") == f"http://example.org/?{query}"
+    assert canonical_url(f"http://example.org/?{query}&gclid=1") == f"http://example.org/?{query}"
+
+
+@pytest.mark.parametrize("name", ["sid", "session_id", "sessionid", "session", "SID", "Session_ID"])
+def test_a_session_is_dropped_only_where_its_value_looks_drawn_at_random(name):
+    url = "http://example.org/?a=1"
+    for value in ("0123456789abcdef", "4bC9" * 8, "a" * 15 + "1"):
+        assert canonical_url(f"{url}&{name}={value}") == canonical_url(f"{url}&{name}={value}&{name}={value}") == url
+    for value in (
+        "",
+        "12",
+        "keynote-opening-2024",
+        "a" * 40,
+        "0123456789abcde",
+        "0123456789abcdef-",
+        "0123456789abcd%41",
+    ):
+        assert canonical_url(f"{url}&{name}={value}&b") == f"{url}&{name}={value}&b"
+    assert canonical_url(f"{url}&{name}") == f"{url}&{name}"
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("http://example.org/a;jsessionid=1F", "http://example.org/a"),
+        ("http://example.org/a;JSessionID=1F.node1?b=2", "http://example.org/a?b=2"),
+        ("http://example.org/a;jsessionid=1;v=2/b;jsessionid=3", "http://example.org/a;v=2/b"),
+        ("http://example.org/a;v=1;jsessionid=/b", "http://example.org/a;v=1/b"),
+        ("http://example.org/a;jsessionids=1", "http://example.org/a;jsessionids=1"),
+        ("http://example.org/a;jsessionid", "http://example.org/a;jsessionid"),
+        ("http://example.org/?a;jsessionid=1", "http://example.org/?a;jsessionid=1"),
+        ("http://example.org/a/..;jsessionid=1/b", "http://example.org/b"),
+        ("http://example.org/a/%2E;jsessionid=1", "http://example.org/a/"),
+        ("http://a;jsessionid=1/b;jsessionid=2", "http://a;jsessionid=1/b"),
+    ],
+)
+def test_a_session_in_the_path_is_dropped(text, canonical):
+    assert canonical_url(text) == canonical
+
+
+def test_the_length_of_a_url_is_that_without_visit_marks():
+    assert canonical_url("http://example.org/?a&utm_source=" + "x" * MAX_URL_BYTES) == "http://example.org/?a"
+
+
+visit_marks = st.sampled_from(
+    ["utm_x=1", "gclid", "SID=0123456789abcdef", "phpsessid=1", "sid=1", "a;b", "", "..", "b=%41"]
+)
+
+
+@given(
+    st.lists(st.one_of(visit_marks, st.text("a=;?./%2E", max_size=5)), max_size=5),
+    st.lists(
+        st.sampled_from([";jsessionid=1", ";jsessionid=", ";JSESSIONID", "/", "..", ".", "%2e", ";", "a"]), max_size=9
+    ),
+)
+def test_what_is_left_without_visit_marks_is_canonical(parameters, path):
+    url = canonical_url(f"http://example.org/{''.join(path)}?{'&'.join(parameters)}")
+    assert url is not None
+    assert canonical_url(url) == url
+
+
+@given(st.lists(st.tuples(st.sampled_from(["id", "page", "q", "utm", "_g", ""]), st.text("ab19%+-._~", max_size=20))))
+def test_a_query_without_visit_marks_stays_as_it_is(parameters):
+    url = "http://example.org/?" + "&".join("=".join(parameter) for parameter in parameters)
+    assert canonical_url(url) == url
+
+
 @given(url_texts)
 def test_every_host_has_a_site_that_is_its_own_site(text):
     site = site_of(host_of(text))

@@ -1,14 +1,25 @@
 """Canonical URLs and their parts.
 
 A page has one URL here: absolute, http or https, serialised as the WHATWG standard says (so the default port, `..` and
-upper case in the host are gone), without fragment and credentials. `canonical_url` makes it; all else is told from it.
+upper case in the host are gone), without fragment and credentials, and without visit marks. `canonical_url` makes it;
+all else is told from it.
 
     host    what politeness applies to: the DNS name, with `:port` where it is not the scheme's own
     site    the registrable domain of a host: `b.example.co.uk` belongs to `example.co.uk`
+
+A visit mark is a parameter that tells one visit from another and not one page from another. These are dropped, whatever
+the case of their names; the other parameters keep their order and spelling, and a query left empty goes with its `?`:
+
+    advertising    utm_*, gclid, dclid, gbraid, wbraid, fbclid, msclkid, yclid, twclid, igshid, mc_cid, mc_eid, _ga,
+                   _gl, _hsenc, _hsmi, mkt_tok
+    sessions       phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path;
+                   sid, session_id, sessionid, session only where the value looks drawn at random, since they also name
+                   things (a conference session, a section): 16 or more letters and digits, at least one a digit
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from publicsuffixlist import PublicSuffixList
@@ -18,6 +29,15 @@ MAX_URL_BYTES = 2048
 
 # Parsing may shorten a text (dots, fragment, spaces), but not one of this length: it is refused unread.
 _MAX_TEXT_CHARS = 8 * MAX_URL_BYTES
+
+_MARK = (
+    "(?:(?:utm_[^=&]*|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi"
+    "|mkt_tok|phpsessid|jsessionid|aspsessionid[^=&]*|cfid|cftoken)(?:=[^&]*)?"
+    "|(?:sid|session_id|sessionid|session)=(?=[a-z]*[0-9])[a-z0-9]{16,})(?=&|$)"
+)
+_MAYBE_MARKED = re.compile("[?&]" + _MARK, re.ASCII)  # in lower case: to look at both cases takes twice the time
+_QUERY_MARK = re.compile("&" + _MARK, re.ASCII | re.IGNORECASE)  # in a query with a `&` before it
+_PATH_MARK = re.compile(";jsessionid=[^;/]*", re.ASCII | re.IGNORECASE)
 
 
 def canonical_url(text: str, base: str | None = None) -> str | None:
@@ -38,7 +58,28 @@ def canonical_url(text: str, base: str | None = None) -> str | None:
     except (URLError, UnicodeError):  # UnicodeError: half a surrogate pair, which no URL can hold
         return None
     url = url.partition("#")[0]  # in a serialised URL the first # starts the fragment
+    if "?" in url or ";" in url:
+        url = _without_visit_marks(url)
     return url if len(url) <= MAX_URL_BYTES else None
+
+
+def _without_visit_marks(url: str) -> str:
+    if ";" in url:
+        url = _without_path_marks(url)
+    start = url.find("?")
+    if start < 0 or not _MAYBE_MARKED.search(url.lower(), start):
+        return url
+    query = _QUERY_MARK.sub("", "&" + url[start + 1 :])[1:]
+    return f"{url[:start]}?{query}" if query else url[:start]
+
+
+def _without_path_marks(url: str) -> str:
+    path, mark, query = url.partition("?")
+    start = path.index("/", len("https://"))  # a host may hold a `;`, too
+    if not _PATH_MARK.search(path, start):
+        return url
+    # Parsed once more, since what is left of `..;jsessionid=1` is a step up.
+    return str(URL.parse(path[:start] + _PATH_MARK.sub("", path[start:]))) + mark + query
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,151 @@
+"""Which pages belong to a crawl, told from their URLs alone.
+
+    host      the hosts of the seeds, with their ports; http and https alike
+    site      the registrable domains of the seeds: all of `example.org` for a seed at `www.example.org`
+    prefix    what begins like the directory of a seed, up to the last `/` of its path; http and https alike
+    web       every page
+
+Of these, `allow` keeps what one of its patterns is found in, and `deny` takes away what one of its own is found in.
+The rest is outside: known and named by `explain`, never fetched. URLs are canonical (`url.canonical_url`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError, unknown_name
+from orienteer.url import site_of
+
+KINDS = ("host", "site", "prefix", "web")
+
+_MAX_REMEMBERED_HOSTS = 1 << 17
+
+
+@dataclass(frozen=True)
+class ScopeSettings:
+    """`allow` and `deny` are regular expressions, searched anywhere in the URL.
+
+    `max_depth` is the number of links a page may be away from a seed; links are not known here, so the crawl minds it.
+    """
+
+    kind: str = "host"
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown_name("scope", self.kind, KINDS)
+        if self.max_depth is not None and self.max_depth < 0:
+            raise InputError(f"max_depth is {self.max_depth}; it must be 0 (the seeds alone) or more links")
+        for name, patterns in (("allow", self.allow), ("deny", self.deny)):
+            _compiled(name, patterns)
+
+
+def _compiled(name: str, patterns: Sequence[str]) -> list[re.Pattern[str]]:
+    if isinstance(patterns, str):
+        raise InputError(f"{name} is {patterns!r}; it must be a list of regular expressions")
+    compiled = []
+    for pattern in patterns:
+        try:
+            compiled.append(re.compile(pattern))
+        except (re.error, RecursionError, OverflowError) as error:
+            raise InputError(f"{name}: {pattern!r} is no regular expression: {error}") from None
+    return compiled
+
+
+class Scope:
+    """The pages of a crawl that starts at `seeds`.
+
+    >>> scope = Scope(ScopeSettings("site", deny=("/login",)), ["https://www.example.org/"])
+    >>> scope.contains(["http://blog.example.org/a", "http://example.com/", "https://example.org/login"]).tolist()
+    [True, False, False]
+    >>> scope.why_outside("http://example.com/")
+    "site example.com is not among the seeds' sites"
+    """
+
+    def __init__(self, settings: ScopeSettings, seeds: Sequence[str]) -> None:
+        self.settings = settings
+        self._allow = _compiled("allow", settings.allow)
+        self._deny = _compiled("deny", settings.deny)
+        self._places: dict[str, None] = {}  # the seeds' hosts, sites or directories
+        self._prefixes: tuple[str, ...] = ()
+        self._is_host_inside: dict[str, bool] = {}
+        self._tests: dict[str, Callable[[Sequence[str]], list[bool]]] = {
+            "host": self._on_hosts,
+            "site": self._on_sites,
+            "prefix": self._in_directories,
+            "web": lambda urls: [True] * len(urls),
+        }
+        for seed in seeds:
+            self.widen(seed)
+
+    def widen(self, url: str) -> None:
+        """A seed has been redirected to `url`: its host, site or directory belongs to the scope, too."""
+        self._places[self._place(url)] = None
+        self._prefixes = tuple(self._places)
+        self._is_host_inside.clear()
+
+    def contains(self, urls: Sequence[str]) -> NDArray[np.bool_]:
+        """For each URL, whether it is inside."""
+        inside = self._tests[self.settings.kind](urls)
+        for k, url in enumerate(urls if self._allow or self._deny else ()):
+            inside[k] = inside[k] and self._refused_by(url) is None
+        return np.array(inside, np.bool_)
+
+    def why_outside(self, url: str) -> str | None:
+        """The reason in a few words; None if the page is inside."""
+        if self._tests[self.settings.kind]([url])[0]:
+            return self._refused_by(url)
+        if self.settings.kind == "prefix":
+            return "it is in no directory of a seed"
+        return f"{self.settings.kind} {self._place(url)} is not among the seeds' {self.settings.kind}s"
+
+    def _place(self, url: str) -> str:
+        if self.settings.kind == "prefix":
+            return _without_scheme(url.partition("?")[0]).rpartition("/")[0] + "/"
+        host = _host(url)
+        return site_of(host) if self.settings.kind == "site" else host
+
+    def _refused_by(self, url: str) -> str | None:
+        if self._allow and not any(pattern.search(url) for pattern in self._allow):
+            return "matches no --allow"
+        for pattern in self._deny:
+            if pattern.search(url):
+                return f"matches --deny {pattern.pattern!r}"
+        return None
+
+    def _on_hosts(self, urls: Sequence[str]) -> list[bool]:
+        hosts = self._places
+        return [_host(url) in hosts for url in urls]
+
+    def _on_sites(self, urls: Sequence[str]) -> list[bool]:
+        is_inside = self._is_host_inside
+        found = []
+        for url in urls:
+            host = _host(url)
+            inside = is_inside.get(host)
+            if inside is None:
+                if len(is_inside) == _MAX_REMEMBERED_HOSTS:
+                    is_inside.clear()
+                inside = is_inside[host] = site_of(host) in self._places
+            found.append(inside)
+        return found
+
+    def _in_directories(self, urls: Sequence[str]) -> list[bool]:
+        prefixes = self._prefixes
+        return [_without_scheme(url).startswith(prefixes) for url in urls]
+
+
+def _without_scheme(url: str) -> str:
+    return url.partition("://")[2]
+
+
+def _host(url: str) -> str:
+    """`host_of` for a canonical URL, without parsing it: links come by the million."""
+    return url.partition("://")[2].partition("/")[0]

@@ -1,0 +1,1 @@
+"""Pages from the web: the only code that opens sockets."""

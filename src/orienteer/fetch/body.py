@@ -1,0 +1,140 @@
+"""Bodies as they come, unpacked within a limit.
+
+A few kilobytes can stand for gigabytes, so that every decoder is told how much it may produce. Like browsers we take
+no offence at what follows a packed body, or at a gzip body without its checksum; data that are corrupt or cut off are
+an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import brotli
+from isal import isal_zlib
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MAX_CODINGS = 4  # of one body
+_MAX_PARTS = 64  # gzip members or zstd frames; whoever sends more wants to keep us busy
+_ZSTD_WINDOW_LOG = 23  # 8 MiB, the most that HTTP allows (RFC 9659)
+
+
+_DECODER_ERRORS: tuple[type[Exception], ...] = (isal_zlib.error, brotli.error, zstd.ZstdError, IndexError)  # type: ignore[assignment]
+
+
+class BodyError(Exception):
+    """The body is not what its Content-Encoding says."""
+
+
+class BodyTooLargeError(BodyError):
+    """The unpacked body is larger than allowed."""
+
+
+def unpacked(body: bytes, codings: list[str], max_bytes: int) -> bytes:
+    """The body without its content codings, which are stated in the order they were applied."""
+    names = [name.strip().lower() for coding in codings for name in coding.split(",")]
+    names = [name for name in names if name not in ("", "identity", "none")]
+    if not names or not body:
+        return body
+    if len(names) > MAX_CODINGS:
+        raise BodyError(f"packed {len(names)} times over")
+    for name in reversed(names):
+        decoder = _DECODERS.get(name)
+        if decoder is None:
+            raise BodyError(f"unknown content encoding {name[:40]!r}")
+        try:
+            body = decoder(body, max_bytes)
+        except _DECODER_ERRORS as error:
+            raise BodyError(f"not valid {name}: {error}") from None
+    return body
+
+
+def _gunzipped(data: bytes, max_bytes: int) -> bytes:
+    plain = b""
+    for _ in range(_MAX_PARTS):
+        part, data, checksum = _gunzipped_member(data, max_bytes - len(plain))
+        if len(checksum) == 4 and int.from_bytes(checksum, "little") != isal_zlib.crc32(part):
+            raise BodyError("not valid gzip: wrong checksum")
+        plain = plain + part if plain else part
+        if not data.startswith(b"\x1f\x8b\x08"):
+            break
+    return plain
+
+
+def _gunzipped_member(data: bytes, max_bytes: int) -> tuple[bytes, bytes, bytes]:
+    """The first member's data, what follows it, and its checksum."""
+    if not data.startswith(b"\x1f\x8b\x08"):
+        raise BodyError("not valid gzip")
+    flags, start = data[3], 10
+    if flags & 4:  # an extra field
+        start += 2 + data[start] + (data[start + 1] << 8)
+    for bit in (8, 16):  # a file name, a comment
+        if flags & bit:
+            start = _after_zero(data, start)
+    if flags & 2:  # a checksum of the header
+        start += 2
+    plain, rest = _inflated(data[start:], max_bytes)
+    return plain, rest[8:], rest[:4]
+
+
+def _after_zero(data: bytes, start: int) -> int:
+    end = data.find(0, start)
+    if end < 0:
+        raise BodyError("not valid gzip: cut off in the header")
+    return end + 1
+
+
+def _undeflated(data: bytes, max_bytes: int) -> bytes:
+    """`deflate` is meant to have zlib's header; many servers send it bare."""
+    has_header = len(data) >= 2 and data[0] & 15 == 8 and (data[0] << 8 | data[1]) % 31 == 0
+    return _inflated(data[2:] if has_header else data, max_bytes)[0]
+
+
+def _inflated(data: bytes, max_bytes: int) -> tuple[bytes, bytes]:
+    """The deflated data, and the bytes after them."""
+    decoder = isal_zlib.decompressobj(-15)
+    plain = _limited(decoder.decompress(data, max_bytes + 1), max_bytes)
+    if not decoder.eof:
+        raise BodyError("cut off")
+    return plain, decoder.unused_data
+
+
+def _unbrotlied(data: bytes, max_bytes: int) -> bytes:
+    decoder = brotli.Decompressor()
+    plain = _limited(decoder.process(data, output_buffer_limit=max_bytes + 1), max_bytes)
+    if not decoder.is_finished():
+        raise BodyError("cut off")
+    return plain
+
+
+def _unzstd(data: bytes, max_bytes: int) -> bytes:
+    plain = b""
+    for _ in range(_MAX_PARTS):
+        decoder = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
+        part = decoder.decompress(data, max_bytes + 1 - len(plain))
+        plain = _limited(plain + part if plain else part, max_bytes)
+        if not decoder.eof:
+            raise BodyError("cut off")
+        data = decoder.unused_data
+        if not data.startswith(b"\x28\xb5\x2f\xfd"):
+            break
+    return plain
+
+
+def _limited(plain: bytes, max_bytes: int) -> bytes:
+    if len(plain) > max_bytes:
+        raise BodyTooLargeError(f"more than {max_bytes:,} bytes when unpacked")
+    return plain
+
+
+_DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _gunzipped,
+    "x-gzip": _gunzipped,
+    "deflate": _undeflated,
+    "br": _unbrotlied,
+    "zstd": _unzstd,
+}

@@ -1,0 +1,64 @@
+"""The headers of an answer, whatever a server puts there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Headers:
+    """Names and values in the order received; names are looked up in any case.
+
+    A header is bytes, and no rule says which letters they mean. Values are read as Latin-1, which takes all bytes and
+    gives them back: `value.encode("latin-1")`.
+    """
+
+    __slots__ = ("_by_name", "_items")
+
+    def __init__(self, items: Iterable[tuple[str, str]] = ()) -> None:
+        self._items = tuple(items)
+        self._by_name: dict[str, list[str]] = {}
+        for name, value in self._items:
+            self._by_name.setdefault(name.lower(), []).append(value)
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[bytes]) -> Headers:
+        """The headers in lines as received. A line that begins with a space goes on with the one before it; a line
+        without a colon is none."""
+        items: list[tuple[str, str]] = []
+        for line in lines:
+            text = line.decode("latin-1")
+            if text[:1] in (" ", "\t"):
+                if items:
+                    items[-1] = (items[-1][0], f"{items[-1][1]} {text.strip()}".strip())
+                continue
+            name, colon, value = text.partition(":")
+            if colon:
+                items.append((name.strip(), value.strip()))
+        return cls(items)
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The first value of this name."""
+        values = self._by_name.get(name.lower())
+        return values[0] if values else default
+
+    def get_all(self, name: str) -> list[str]:
+        """All values of this name."""
+        return list(self._by_name.get(name.lower(), ()))
+
+    def items(self) -> tuple[tuple[str, str], ...]:
+        return self._items
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._by_name
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Headers) and self._items == other._items
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return f"Headers({list(self._items)!r})"

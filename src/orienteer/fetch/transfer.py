@@ -1,0 +1,282 @@
+"""One libcurl handle, used for one fetch after the other, and what it receives.
+
+What never changes is set once, when the handle is made. libcurl hands over header lines and pieces of the body; they
+are counted as they come, and the transfer is broken off as soon as it is clear that the page is not wanted.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import time
+from functools import cache
+
+import pycurl
+
+from orienteer.fetch.addresses import forbidden_reason, literal_address
+from orienteer.fetch.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.fetch.headers import Headers
+from orienteer.fetch.outcome import Fetched, Outcome, Request, media_type, outcome_of
+from orienteer.fetch.settings import FetchSettings
+
+MAX_HEADERS = 1000
+
+_BUFFER_BYTES = 64 << 10
+_NO_HEADERS = Headers()
+_STATUS_LINE = re.compile(rb"HTTP/[\d.]+ +(\d{3})")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
+_PROTOCOLS = {1: "http/1.0", 2: "http/1.1", 3: "h2", 30: "h3"}
+
+# Options of libcurl that pycurl has no names for.
+_SUPPRESS_CONNECT_HEADERS = 265  # what a proxy says before the page's server does
+_DISALLOW_USERNAME_IN_URL = 278
+
+# Accept is what browsers send. The encodings are those that fetch/body.py unpacks; libcurl is not to know of them.
+_REQUEST_HEADERS = (
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Encoding: gzip, deflate, br, zstd",
+)
+
+_FAILURES = {
+    pycurl.E_OPERATION_TIMEDOUT: Outcome.TIMED_OUT,
+    pycurl.E_URL_MALFORMAT: Outcome.NO_ADDRESS,
+    pycurl.E_COULDNT_RESOLVE_HOST: Outcome.NO_ADDRESS,
+    pycurl.E_COULDNT_RESOLVE_PROXY: Outcome.NO_CONNECTION,
+    pycurl.E_COULDNT_CONNECT: Outcome.NO_CONNECTION,
+    pycurl.E_NO_CONNECTION_AVAILABLE: Outcome.NO_CONNECTION,
+    pycurl.E_INTERFACE_FAILED: Outcome.NO_CONNECTION,
+    97: Outcome.NO_CONNECTION,  # CURLE_PROXY
+    100: Outcome.TOO_LARGE,  # CURLE_TOO_LARGE: a single header line
+    pycurl.E_SSL_CONNECT_ERROR: Outcome.TLS_FAILED,
+    pycurl.E_PEER_FAILED_VERIFICATION: Outcome.TLS_FAILED,
+    pycurl.E_SSL_CERTPROBLEM: Outcome.TLS_FAILED,
+    pycurl.E_SSL_CIPHER: Outcome.TLS_FAILED,
+    pycurl.E_SSL_CACERT_BADFILE: Outcome.TLS_FAILED,
+    pycurl.E_SSL_ISSUER_ERROR: Outcome.TLS_FAILED,
+    pycurl.E_SSL_INVALIDCERTSTATUS: Outcome.TLS_FAILED,
+    pycurl.E_SSL_ENGINE_INITFAILED: Outcome.TLS_FAILED,
+}
+
+
+class _HandedOver(socket.socket):
+    """A socket that pycurl duplicates; ours is closed as soon as nobody holds it."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Transfer:
+    """A libcurl handle and the fetch it is used for now."""
+
+    def __init__(self, settings: FetchSettings, cookies: pycurl.CurlShare | None) -> None:
+        self._settings = settings
+        self._headers_to_send = [*_REQUEST_HEADERS, f"Accept-Language: {settings.accept_language}"]
+        self._sends_more_headers = False
+        self.curl = pycurl.Curl()
+        self._set_options()
+        self._set_way()
+        if cookies is not None:
+            self.curl.setopt(pycurl.SHARE, cookies)
+            self.curl.setopt(pycurl.COOKIEFILE, "")  # no file: cookies in memory
+
+    def close(self) -> None:
+        self.curl.close()
+
+    def begin(self, request: Request) -> None:
+        """Make ready for a request. What libcurl does not accept is a pycurl.error or ValueError."""
+        self._request = request
+        self._started_at = time.time()
+        self._started = time.monotonic()
+        self._max_body_bytes = request.max_body_bytes or self._settings.max_body_bytes
+        self._lines: list[bytes] = []
+        self._n_header_bytes = 0
+        self._status = 0
+        self._headers: Headers | None = None  # None: they have not ended yet
+        self._body = bytearray()
+        self._is_cut = False
+        self._refusal: tuple[Outcome, str] | None = None
+        self._has_opened = False
+        self._forbidden = ""
+        if request.headers or self._sends_more_headers:
+            more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in request.headers]
+            self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in self._headers_to_send + more])
+            self._sends_more_headers = bool(more)
+        self.curl.setopt(pycurl.URL, request.url)
+
+    def refused_address(self) -> str | None:
+        """With a proxy no connection goes to the page's own address: what can be checked is the URL."""
+        if self._settings.proxy is None or self._settings.allow_private:
+            return None
+        address = literal_address(self._request.url)
+        reason = None if address is None else forbidden_reason(address)
+        return None if reason is None else f"{address} is {reason}"
+
+    def failed(self, outcome: Outcome, detail: str) -> Fetched:
+        """The fetch ended without an answer."""
+        duration_s = time.monotonic() - self._started
+        detail = _one_line(detail)
+        return Fetched(self._request, outcome, started_at=self._started_at, duration_s=duration_s, detail=detail)
+
+    def finished(self, code: int, message: str) -> Fetched:
+        """What came of the fetch, by libcurl's code and message (0 and "" when it found nothing wrong)."""
+        headers = self._headers or _NO_HEADERS
+        outcome, detail = self._judged(code, message)
+        is_kept = code == 0 or self._is_cut or outcome in _BY_STATUS
+        body = bytes(self._body) if is_kept and not self._refusal else b""
+        content = b""
+        try:
+            content = unpacked(body, headers.get_all("content-encoding"), self._settings.max_decoded_bytes)
+        except BodyError as error:
+            if outcome is Outcome.OK:
+                outcome = Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN
+                detail = str(error)
+        raw_headers = b"".join(self._lines) if self._headers is not None else b""
+        return Fetched(
+            request=self._request,
+            outcome=outcome,
+            status=self._status,
+            status_line=self._lines[0].decode("latin-1").strip() if raw_headers else "",
+            headers=headers,
+            raw_headers=raw_headers,
+            body=body,
+            content=content,
+            address=self.curl.getinfo(pycurl.PRIMARY_IP),
+            protocol=_PROTOCOLS.get(self.curl.getinfo(pycurl.INFO_HTTP_VERSION), "") if raw_headers else "",
+            started_at=self._started_at,
+            duration_s=time.monotonic() - self._started,
+            detail=_one_line(detail) if detail else "",
+        )
+
+    def _judged(self, code: int, message: str) -> tuple[Outcome, str]:
+        if self._refusal is not None:
+            return self._refusal
+        if self._headers is not None and (code == 0 or self._is_cut or self._status >= 300):
+            # A redirect or an error is known by its status, whatever becomes of its body.
+            outcome = outcome_of(self._status, self._headers, self._request.url)
+            if outcome is Outcome.BROKEN:
+                message = message or f"status {self._status} that leads nowhere"
+            return outcome, "the body is cut" if self._is_cut else message
+        if self._forbidden and not self._has_opened:
+            return Outcome.FORBIDDEN_ADDRESS, self._forbidden
+        return _FAILURES.get(code, Outcome.BROKEN), message or pycurl.easy_strerror(code)
+
+    def _set_options(self) -> None:
+        settings, set_option = self._settings, self.curl.setopt
+        set_option(pycurl.NOSIGNAL, 1)
+        set_option(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        set_option(pycurl.PATH_AS_IS, 1)  # the URL is canonical already
+        set_option(_DISALLOW_USERNAME_IN_URL, 1)
+        set_option(pycurl.HTTP09_ALLOWED, 0)
+        version = pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1
+        set_option(pycurl.HTTP_VERSION, version)
+        set_option(pycurl.USERAGENT, settings.user_agent)
+        set_option(pycurl.HTTPHEADER, self._headers_to_send)
+        set_option(pycurl.TIMEOUT_MS, int(settings.timeout_s * 1000))
+        set_option(pycurl.CONNECTTIMEOUT_MS, int(settings.connect_timeout_s * 1000))
+        set_option(pycurl.DNS_CACHE_TIMEOUT, int(settings.dns_cache_s))
+        set_option(pycurl.BUFFERSIZE, _BUFFER_BYTES)
+        set_option(pycurl.HEADERFUNCTION, self._on_header)
+        set_option(pycurl.WRITEFUNCTION, self._on_body)
+        set_option(pycurl.SSL_VERIFYPEER, int(settings.verify_tls))
+        set_option(pycurl.SSL_VERIFYHOST, 2 if settings.verify_tls else 0)
+        ca_file, ca_path = (settings.ca_file, None) if settings.ca_file else _certificates()
+        for option, path in (
+            (pycurl.CAINFO, ca_file),
+            (pycurl.PROXY_CAINFO, ca_file),
+            (pycurl.CAPATH, ca_path),
+            (pycurl.PROXY_CAPATH, ca_path),
+        ):
+            if path is None:
+                self.curl.unsetopt(option)
+            else:
+                set_option(option, path)
+
+    def _set_way(self) -> None:
+        """How connections are made. Proxies that environment variables name are not used."""
+        settings, set_option = self._settings, self.curl.setopt
+        set_option(pycurl.PROXY, settings.proxy or "")
+        set_option(pycurl.NOPROXY, "")
+        set_option(_SUPPRESS_CONNECT_HEADERS, 1)
+        if settings.connect_to is not None:
+            set_option(pycurl.CONNECT_TO, [f"::{settings.connect_to}"])
+        if settings.connect_to is None and settings.proxy is None and not settings.allow_private:
+            set_option(pycurl.OPENSOCKETFUNCTION, self._on_open)
+
+    def _on_open(self, purpose: int, address: pycurl.CurlSockAddr) -> _HandedOver | int:
+        """libcurl is about to connect to this address: after DNS, and for each address of a name."""
+        reason = forbidden_reason(address.addr[0])
+        if reason is not None:
+            self._forbidden = f"{address.addr[0]} is {reason}"
+            return pycurl.SOCKET_BAD  # type: ignore[no-any-return]
+        self._has_opened = True
+        try:
+            return _HandedOver(address.family, address.socktype, address.protocol)
+        except OSError:  # no file descriptors left: the connection fails like any other
+            return pycurl.SOCKET_BAD  # type: ignore[no-any-return]
+
+    # The callbacks return None to go on, and 0 (bytes taken) to break off.
+
+    def _on_header(self, line: bytes) -> int | None:
+        self._n_header_bytes += len(line)
+        if self._n_header_bytes > self._settings.max_header_bytes or len(self._lines) >= MAX_HEADERS:
+            return self._refuse(Outcome.TOO_LARGE, "the headers are too large")
+        if self._headers is not None:
+            if self._status >= 200:
+                return None  # a trailer
+            self._lines, self._headers = [], None  # 1xx was a word in advance; this is the answer
+        self._lines.append(line)
+        return self._on_headers_end() if line in (b"\r\n", b"\n") else None
+
+    def _on_headers_end(self) -> int | None:
+        status = _STATUS_LINE.match(self._lines[0])
+        self._status = int(status[1]) if status else 0
+        self._headers = headers = Headers.from_lines(self._lines[1:-1])
+        if not 200 <= self._status < 300:
+            return None
+        kind = media_type(headers)
+        if not self._request.any_type and not self._settings.wants(kind):
+            return self._refuse(Outcome.UNWANTED_TYPE, kind)
+        stated = headers.get("content-length", "")
+        if stated and stated.isdecimal() and int(stated[:20]) > self._max_body_bytes and not self._request.any_type:
+            return self._refuse(Outcome.TOO_LARGE, f"a body of {stated[:20]} bytes")
+        return None
+
+    def _on_body(self, data: bytes) -> int | None:
+        room = self._max_body_bytes - len(self._body)
+        if len(data) <= room:
+            self._body += data
+            return None
+        if self._status < 300 and not self._request.any_type:
+            return self._refuse(Outcome.TOO_LARGE, f"a body of more than {self._max_body_bytes:,} bytes")
+        self._body += data[:room]  # of an error, of a robots.txt, the beginning is enough
+        self._is_cut = True
+        return 0
+
+    def _refuse(self, outcome: Outcome, detail: str) -> int:
+        self._refusal = outcome, detail
+        return 0
+
+
+# Outcomes that are known by the status: their bodies are kept even where they did not come to their end.
+_BY_STATUS = frozenset((Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
+
+
+@cache
+def _certificates() -> tuple[str | None, str | None]:
+    """The file and the folder of the certificates that this machine trusts."""
+    # libcurl in a wheel would look where the machine that built it had them.
+    paths = ssl.get_default_verify_paths()
+    return paths.cafile, paths.capath
+
+
+def _header_bytes(line: str) -> bytes:
+    # Values that came from a server, such as an ETag, go back as the bytes they were.
+    try:
+        return line.encode("latin-1")
+    except UnicodeEncodeError:
+        return line.encode("utf-8", "replace")
+
+
+def _one_line(text: str) -> str:
+    return _CONTROLS.sub(" ", text.encode("utf-8", "replace").decode())[:300].strip()

@@ -1,0 +1,58 @@
+"""What the tests of fetching share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trustme
+
+from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.outcome import Fetched, Request
+from orienteer.fetch.settings import FetchSettings
+from tests.fetch.servers import Script, ScriptedServer
+
+
+def loopback(**settings) -> FetchSettings:
+    """Settings for servers on loopback, with short time limits."""
+    return FetchSettings(**{"allow_private": True, "timeout_s": 10, "connect_timeout_s": 5, **settings})
+
+
+def fetched(fetcher: Fetcher, *requests: Request | str) -> list[Fetched]:
+    """What came of the requests, in their order; a text is a URL."""
+    asked = [request if isinstance(request, Request) else Request(request, -1) for request in requests]
+    for page, request in enumerate(asked):
+        fetcher.start(request._replace(page=page))
+    found = {}
+    while fetcher.n_under_way:
+        for result in fetcher.poll(10):
+            assert result.request.page not in found
+            found[result.request.page] = result
+    assert sorted(found) == list(range(len(asked)))
+    return [found[page] for page in range(len(asked))]
+
+
+@pytest.fixture
+def fetch() -> Callable[..., Fetched]:
+    """Fetch the answer that a script sends."""
+
+    def one(script: Script, request: Request | None = None, **settings) -> Fetched:
+        with ScriptedServer(script) as server, Fetcher(loopback(**settings)) as fetcher:
+            request = request or Request("/", 0)
+            return fetched(fetcher, request._replace(url=server.url.rstrip("/") + request.url))[0]
+
+    return one
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    """A certificate authority of our own."""
+    return trustme.CA()
+
+
+@pytest.fixture(scope="session")
+def ca_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("authority") / "ca.pem"
+    authority.cert_pem.write_to_path(path)
+    return str(path)
