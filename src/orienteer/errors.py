@@ -3,6 +3,7 @@
     OrienteerError            one clear line for a person; the CLI prints it and exits with code 2
     ├── InputError            a value, name or option that cannot be used as given
     ├── GraphFileError        a file or folder that is not the graph it should be
+    ├── CrawlFolderError      a crawl folder that cannot be opened or written: in use, read-only, full, damaged
     └── MissingExtraError     an optional package is not installed
 
 A message names the value and what would have been right. A 404 or a time-out is an outcome of a fetch, not an error.
@@ -24,6 +25,10 @@ class InputError(OrienteerError, ValueError):
 
 class GraphFileError(OrienteerError):
     """A file or folder that is not the graph it should be: missing, truncated, corrupt, of another kind."""
+
+
+class CrawlFolderError(OrienteerError):
+    """A crawl folder that cannot be opened or written: in use, read-only, full, damaged, of another version."""
 
 
 class MissingExtraError(OrienteerError):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.evaluate.policy_spec import PolicySpec, split_specs
+from orienteer.policies.policy_spec import PolicySpec, split_specs
 from orienteer.policies import all_policies
 
 

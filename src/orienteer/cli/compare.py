@@ -46,7 +46,7 @@ def compare(
     """
     from orienteer.crawl.crawl import Goal
     from orienteer.evaluate import compare as comparing
-    from orienteer.evaluate.policy_spec import PolicySpec, split_specs
+    from orienteer.policies.policy_spec import PolicySpec, split_specs
 
     # What can be wrong without looking at the graph is said before it is read.
     specs = [PolicySpec.parse(text) for text in split_specs(policies)] if policies is not None else []

@@ -56,7 +56,7 @@ def simulate(
     """
     from orienteer.crawl.crawl import Goal
     from orienteer.evaluate.compare import warm_up
-    from orienteer.evaluate.policy_spec import PolicySpec
+    from orienteer.policies.policy_spec import PolicySpec
     from orienteer.frontier.politeness import Politeness
 
     # What can be wrong without looking at the graph is said before it is read.
@@ -132,7 +132,7 @@ def _facts(trace: Trace, goal: Goal, proves: bool, trust: NDArray[np.float64], p
         "budget": goal.budget,
         "n_fetched": trace.n_fetched,
         "stopped_because": trace.stopped_because,
-        "goal_reached": goal_reached(goal, trace),
+        "goal_reached": goal.is_reached(trace.stopped_because, trace.n_fetched),
         "own_guarantee": _own_guarantee(trace, proves, goal),
         "certificate": {"lower": bounds.lower, "upper": bounds.upper, "text": str(bounds)},
         "true_coverage": float(rank[trace.order].sum()),
@@ -142,15 +142,6 @@ def _facts(trace: Trace, goal: Goal, proves: bool, trust: NDArray[np.float64], p
     if trace.times_s is not None:
         facts["virtual_s"] = float(trace.times_s[-1]) if trace.n_fetched else 0.0
     return facts
-
-
-def goal_reached(goal: Goal, trace: Trace) -> bool:
-    """Whether the crawl ended for the reason it was asked to."""
-    if goal.until is not None:
-        return trace.stopped_because == "coverage"
-    if goal.budget is not None:
-        return trace.n_fetched >= goal.budget
-    return trace.stopped_because == "frontier empty"
 
 
 def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:

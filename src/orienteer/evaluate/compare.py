@@ -27,7 +27,7 @@ from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError
 from orienteer.evaluate.cost import Cost, measured
 from orienteer.evaluate.metrics import Curve, cumulative_rank, first_reaching, sample_positions
-from orienteer.evaluate.policy_spec import PolicySpec
+from orienteer.policies.policy_spec import PolicySpec
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank

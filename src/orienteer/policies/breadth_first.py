@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import discovery_order
 from orienteer.policies.planned import PlannedRun
@@ -20,17 +21,20 @@ class BreadthFirst(Policy):
     name: ClassVar[str] = "breadth-first"
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
-        self._found: set[int] = set()
+        self._is_found = np.zeros(max(web.n_pages, 1024), np.bool_)
+        self._n_found = 0
         return self._number(trusted.pages)
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        self._is_found = grown(self._is_found, web.n_pages)
         return self._number(web.links(page))
 
-    def _number(self, pages: np.ndarray) -> Priorities:
-        new = [page for page in pages.tolist() if page not in self._found]
-        first = len(self._found)
-        self._found.update(new)
-        return Priorities(np.array(new, np.uint32), -np.arange(first, first + len(new), dtype=np.float64))
+    def _number(self, pages: NDArray[np.uint32]) -> Priorities:
+        new = pages[~self._is_found[pages]]
+        self._is_found[new] = True
+        first = self._n_found
+        self._n_found += len(new)
+        return Priorities(new, -np.arange(first, first + len(new), dtype=np.float64))
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         return PlannedRun(graph, discovery_order(graph, trusted.pages))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.policies.planned import PlannedRun
@@ -28,25 +28,28 @@ class LNeighbor(Policy):
         self.damping = checked_damping(damping)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
-        self._level = dict.fromkeys(trusted.pages.tolist(), 0)
-        self._unfetched = [len(trusted.pages)]  # by level
+        self._levels = np.zeros(max(web.n_pages, 1024), np.int32)  # 1 + the level; 0 where it is not known
+        self._levels[trusted.pages] = 1
+        self._unfetched = np.zeros(64, np.int64)  # by level
+        self._unfetched[0] = len(trusted.pages)
         self.guarantee = 0.0
         return Priorities(trusted.pages, np.zeros(len(trusted.pages)))
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
-        level = self._level[page]
-        new = [target for target in web.links(page).tolist() if target not in self._level]
-        self._level.update(dict.fromkeys(new, level + 1))
-        while len(self._unfetched) < level + 2:
-            self._unfetched.append(0)
+        self._levels = grown(self._levels, web.n_pages)
+        level = int(self._levels[page]) - 1
+        if level < 0:  # no fetched page links here: it is on no level, and proves nothing
+            return NO_CHANGE
+        links = web.links(page)
+        new = links[self._levels[links] == 0]
+        self._levels[new] = level + 2
+        self._unfetched = grown(self._unfetched, level + 2)
         self._unfetched[level + 1] += len(new)
         self._unfetched[level] -= 1
-        n_complete = next((k for k, left in enumerate(self._unfetched) if left), None)
+        incomplete = np.flatnonzero(self._unfetched)
         # With nothing unfetched anywhere the surfer has nowhere else to be.
-        self.guarantee = 1.0 if n_complete is None else 1 - self.damping**n_complete
-        if not new:
-            return NO_CHANGE
-        return Priorities(np.array(new, np.uint32), np.full(len(new), -(level + 1.0)))
+        self.guarantee = 1 - self.damping ** int(incomplete[0]) if len(incomplete) else 1.0
+        return Priorities(new, np.full(len(new), -(level + 1.0)))
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         level = distances(graph, trusted.pages)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, policy
@@ -39,8 +39,7 @@ class PageRank(Policy):
 
     def ranked(self, known: LinkGraph, is_known: NDArray[np.bool_], start: NDArray[np.float64]) -> NDArray[np.float64]:
         """Ranks of the known pages, 0 for others. `start` are the ranks before."""
-        new = is_known & (start[: len(is_known)] == 0)
-        first = np.where(new, 1.0 / max(int(is_known.sum()), 1), start[: len(is_known)])
+        first = np.where(is_known & (start == 0), 1.0 / max(int(is_known.sum()), 1), start)
         return pagerank(known, is_known, self.damping, _TOLERANCE, start=first)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
@@ -59,18 +58,17 @@ class PageRank(Policy):
         return self._counted(page, web)
 
     def _counted(self, page: int, web: GrowingGraph) -> Priorities:
-        more = web.n_pages - len(self._is_known)
-        if more > 0:
-            self._is_known, self._done = (np.append(a, np.zeros(more, np.bool_)) for a in (self._is_known, self._done))
-            self._rank = np.append(self._rank, np.zeros(more))
+        self._is_known, self._done = grown(self._is_known, web.n_pages), grown(self._done, web.n_pages)
         self._is_known[web.links(page)] = True
         self._done[page] = True
         self._left_in_batch -= 1
         return self._recomputed(web) if self._left_in_batch <= 0 else NO_CHANGE
 
     def _recomputed(self, web: GrowingGraph) -> Priorities:
-        self._rank = self.ranked(web.freeze(), self._is_known, self._rank)
-        frontier = np.flatnonzero(self._is_known & ~self._done).astype(np.uint32)
+        n = web.n_pages
+        self._rank = grown(self._rank, n)
+        self._rank[:n] = self.ranked(web.freeze(), self._is_known[:n], self._rank[:n])
+        frontier = np.flatnonzero(self._is_known[:n] & ~self._done[:n]).astype(np.uint32)
         self._left_in_batch = self.batch_size(self._n_fetched)
         return Priorities(frontier, self._rank[frontier])
 

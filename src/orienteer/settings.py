@@ -1,0 +1,85 @@
+"""Settings as text: frozen dataclasses from TOML tables and back.
+
+A settings class is a frozen dataclass next to the code that uses it; its fields are numbers, texts, truth values, or
+lists of texts, each with a default. What is wrong with a table is one line that names the key.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+from orienteer.errors import InputError, unknown_name
+
+Settings = TypeVar("Settings")
+
+_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", tuple: "a list of texts"}
+
+
+def from_table(kind: type[Settings], table: Mapping[str, Any], where: str) -> Settings:
+    """The settings that a table states; `where` names the table in messages. Keys left out have their defaults."""
+    hints = typing.get_type_hints(kind)
+    values = {}
+    for key, value in table.items():
+        if key not in hints:
+            raise unknown_name(f"setting in {where}", key, hints)
+        values[key] = _value(value, hints[key], f"{where}: {key}")
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.default is MISSING and field.default_factory is MISSING and field.name not in values:
+            raise InputError(f"{where}: {field.name} is missing")
+    return kind(**values)
+
+
+def to_table(settings: Any) -> dict[str, Any]:
+    """The fields as a TOML table holds them; None is left out, since TOML has no word for it."""
+    values = ((field.name, getattr(settings, field.name)) for field in fields(settings))
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}
+
+
+def merged(*layers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Tables laid over each other: a later layer's value counts, unless it is None."""
+    tables: dict[str, dict[str, Any]] = {}
+    for layer in layers:
+        for name, table in layer.items():
+            tables.setdefault(name, {}).update({key: value for key, value in table.items() if value is not None})
+    return tables
+
+
+def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """The tables as TOML text."""
+    blocks = []
+    for name, table in tables.items():
+        lines = [f"[{name}]", *(f"{key} = {_toml_value(value)}" for key, value in table.items())]
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, list | tuple) and len(value) > 1:
+        return "[\n" + "".join(f"    {_toml_value(item)},\n" for item in value) + "]"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    # The escapes of JSON are TOML's too, but for DEL, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _value(value: Any, hint: Any, where: str) -> Any:
+    """The value as its field wants it."""
+    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    wanted = [typing.get_origin(kind) or kind for kind in allowed if kind is not type(None)]
+    if value is None and type(None) in allowed:
+        return None
+    for kind in wanted:
+        if kind is tuple and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+            return value
+    raise InputError(f"{where} is {value!r}; it must be {' or '.join(_KINDS[kind] for kind in wanted)}")
