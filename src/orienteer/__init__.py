@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orienteer.crawl.crawl import Crawl
+    from orienteer.crawl.session import live_crawl
     from orienteer.crawl.simulate import simulate
     from orienteer.crawl.trace import Trace
     from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
@@ -33,6 +34,7 @@ _HOMES = {
     "Politeness": "frontier.politeness",
     "Trace": "crawl.trace",
     "certificate": "graph.coverage",
+    "live_crawl": "crawl.session",
     "pagerank": "graph.pagerank",
     "simulate": "crawl.simulate",
 }
@@ -49,6 +51,7 @@ __all__ = [
     "Politeness",
     "Trace",
     "certificate",
+    "live_crawl",
     "pagerank",
     "simulate",
 ]

@@ -35,7 +35,7 @@ def test_the_life_of_a_page() -> None:
     crawl.blocked(3)
     assert crawl.state(3) is PageState.BLOCKED
     assert crawl.stopped_because == "frontier empty"
-    assert crawl.order == [0, 1]
+    assert list(crawl.order) == [0, 1]
 
 
 ACTIONS = {
@@ -71,7 +71,7 @@ def test_a_page_to_be_tried_again_comes_again() -> None:
     assert crawl.stopped_because is None
     assert crawl.next() == 0
     crawl.fetched(0, [])
-    assert crawl.order == [0]
+    assert list(crawl.order) == [0]
 
 
 def test_a_page_to_be_tried_again_keeps_its_priority() -> None:
@@ -214,4 +214,81 @@ def test_pages_known_without_mass_are_fetched_in_the_end() -> None:
     web = shapes.chain(30)
     while (page := crawl.next()) is not None:
         crawl.fetched(page, web.links(page))
-    assert crawl.order == list(range(30))
+    assert list(crawl.order) == list(range(30))
+
+
+@pytest.mark.parametrize("name", ["certified", "rankmass", "fractional", "pagerank"])
+def test_redirects_in_a_circle_lead_nowhere(name: str) -> None:
+    """Mass would go round for ever, undamped."""
+    crawl = new_crawl(name, goal=Goal(until=0.9))
+    crawl.fetched(crawl.next(), [1, 2])
+    crawl.redirected(1, 2) if crawl.next() == 1 else None
+    assert crawl.next() == 2
+    crawl.redirected(2, 1)
+    assert crawl.state(2) is PageState.FAILED
+    assert crawl.certificate().lower == pytest.approx(1, abs=1e-8)
+
+
+def test_a_redirect_to_itself_leads_nowhere() -> None:
+    crawl = new_crawl()
+    crawl.redirected(crawl.next(), 0)
+    assert crawl.state(0) is PageState.FAILED
+    assert crawl.stopped_because == "frontier empty"
+
+
+def test_redirects_are_counted() -> None:
+    crawl = new_crawl()
+    for page in range(4):
+        assert crawl.next() == page
+        crawl.redirected(page, page + 1)
+    assert crawl.n_redirects_from(0, until=99) == 4
+    assert crawl.n_redirects_from(3, until=99) == 1
+    assert crawl.n_redirects_from(0, until=3) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["breadth-first", "l-neighbor", "certified", "windowed-rankmass", "pagerank", "random"]
+)
+def test_pages_of_a_sitemap_come_after_all_that_are_linked_to(name: str) -> None:
+    crawl = new_crawl(name)
+    crawl.discover([5, 0, 6])
+    crawl.fetched(crawl.next(), [1, 2, 6])
+    rest = []
+    while (page := crawl.next()) is not None:
+        rest.append(page)
+        crawl.fetched(page, [7] if page == 5 else [])
+    assert sorted(rest[:3]) == [1, 2, 6]
+    assert rest[3:] == [5, 7]
+    assert crawl.stopped_because == "frontier empty"
+
+
+def test_a_sitemap_can_wake_a_crawl_that_had_nothing_left() -> None:
+    crawl = new_crawl()
+    crawl.fetched(crawl.next(), [])
+    assert crawl.stopped_because == "frontier empty"
+    crawl.discover([3])
+    assert crawl.stopped_because is None
+    assert crawl.next() == 3
+
+
+def test_a_page_can_be_taken_out_of_turn() -> None:
+    crawl = new_crawl(pages=(0, 1, 2))
+    crawl.take(2)
+    crawl.fetched(2, [0])
+    with pytest.raises(ValueError, match="page 2 cannot become IN_FLIGHT"):
+        crawl.take(2)
+    assert list(crawl.order) == [2]
+
+
+def test_a_higher_goal_is_not_reached_yet() -> None:
+    crawl = new_crawl("certified", goal=Goal(until=0.3))
+    web = shapes.star(20)
+    while (page := crawl.next()) is not None:
+        crawl.fetched(page, web.links(page))
+    assert crawl.stopped_because == "coverage"
+    crawl.goal = Goal(until=0.9)
+    crawl.reconsider()
+    assert crawl.stopped_because is None
+    crawl.goal = Goal(until=0.2)
+    crawl.reconsider()
+    assert crawl.stopped_because == "coverage"

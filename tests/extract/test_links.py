@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.links import MAX_LINKS, decoded, extract_links
+from orienteer.extract.charset import decoded
+from orienteer.extract.links import extract_links
+from orienteer.extract.page import MAX_LINKS
 from orienteer.url import canonical_url
 
 PAGE = "http://example.org/dir/page.html"

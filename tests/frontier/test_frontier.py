@@ -107,6 +107,145 @@ def test_it_equals_a_plain_search_whatever_happens(rng: np.random.Generator) -> 
                 busy[page] = page % 10
 
 
+def test_pages_that_are_added_wait_at_the_end_and_leave_the_others_alone() -> None:
+    frontier = Frontier()
+    frontier.put([3], [0.5], [0])
+    frontier.add(np.array([3, 1, 2], np.uint32), np.zeros(3, np.int32))
+    assert frontier.best_first(9) == [(3, 0.5), (1, 0.0), (2, 0.0)]
+
+
+def test_of_a_page_named_twice_the_last_priority_counts() -> None:
+    frontier = Frontier()
+    frontier.put([3, 4, 3], [0.5, 0.3, 0.1], [0, 0, 0])
+    assert frontier.best_first(9) == [(4, 0.3), (3, 0.1)]
+    assert [values.tolist() for values in frontier.all()] == [[3, 4], [0.1, 0.3]]
+
+
+def test_a_page_put_on_another_host_moves_there() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2], [0.5, 0.4], [7, 7])
+    frontier.put([2], [0.4], [8])
+    assert [taken(frontier, 0.0) for _ in range(3)] == [1, 2, None]
+
+
+def test_a_host_may_have_a_delay_of_its_own() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.set_delay(7, 10.0)
+    frontier.put([1, 2, 3], [0.9, 0.8, 0.7], [7, 7, 7])
+    taken(frontier, 0.0)
+    frontier.release(7, now=0.0)
+    assert frontier.next_time() == 10.0
+    assert taken(frontier, 10.0) == 2
+    frontier.release(7, now=10.0, delay_s=2.0)  # asked for this once
+    assert frontier.next_time() == 12.0
+
+
+def test_a_host_can_be_sent_to_rest_when_nothing_is_under_way() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2], [0.9, 0.8], [7, 8])
+    frontier.rest(7, until=30.0)
+    frontier.rest(7, until=20.0)  # it rests longer already
+    assert (taken(frontier, 0.0), taken(frontier, 29.0)) == (2, None)
+    assert frontier.next_time() == 30.0
+    assert taken(frontier, 30.0) == 1
+
+
+def test_the_next_time_is_of_a_host_that_could_be_asked_then() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    assert frontier.next_time() is None
+    frontier.rest(7, until=5.0)
+    assert frontier.next_time() is None  # it has no page
+    frontier.put([1, 2, 3], [0.9, 0.8, 0.7], [7, 7, 8])
+    assert frontier.next_time() == 5.0
+    assert taken(frontier, 5.0) == 1
+    frontier.rest(7, until=9.0)
+    assert frontier.next_time() is None  # its one connection is in use
+    frontier.release(7, now=6.0)
+    assert frontier.next_time() == 9.0
+
+
+def test_time_may_be_given_that_has_gone_back() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2], [0.9, 0.8], [7, 8])
+    frontier.rest(7, until=5.0)
+    assert taken(frontier, 6.0) == 1
+    frontier.put([3], [0.9], [9])
+    frontier.rest(8, until=6.0)
+    frontier.take(7.0)
+    assert taken(frontier, 5.5) is None
+    assert taken(frontier, 6.0) == 2
+
+
+def test_hosts_and_pages_come_in_any_order_and_grow() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([70_000, 2], [0.1, 0.2], [40_000, 3])
+    frontier.release(90_000, now=0.0)
+    frontier.set_delay(200_000, 3.0)
+    assert [taken(frontier, 0.0) for _ in range(3)] == [2, 70_000, None]
+    assert 5_000_000 not in frontier
+    with pytest.raises(KeyError):
+        frontier.priority(5_000_000)
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_a_heap_of_any_shape_is_taken_apart(rising: bool) -> None:
+    """Rising priorities make a chain as deep as there are pages, falling ones a top with all others below it."""
+    n = 200_000
+    frontier = Frontier()
+    frontier.put(np.arange(n), np.arange(n) if rising else -np.arange(n), np.zeros(n, np.int32))
+    frontier.remove(n // 2)
+    frontier.put([n // 4], [0.5 - n], [0])
+    order = [taken(frontier, 0.0) for _ in range(n - 1)]
+    expected = [page for page in (range(n - 1, -1, -1) if rising else range(n)) if page not in (n // 2, n // 4)]
+    assert order == [*expected, n // 4]
+    assert len(frontier) == 0
+
+
+def test_nonsense_is_refused_and_changes_nothing() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    for pages, priorities, hosts in (
+        ([1, 2], [0.5, float("nan")], [0, 0]),
+        ([1, -2], [0.5, 0.5], [0, 0]),
+        ([1, 2], [0.5, 0.5], [0, -1]),
+        ([1, 2**32 - 1], [0.5, 0.5], [0, 0]),
+        ([1, 2], [0.5], [0, 0]),
+    ):
+        with pytest.raises(ValueError, match=r"number|as many"):
+            frontier.put(pages, priorities, hosts)
+    with pytest.raises(TypeError, match="whole numbers"):
+        frontier.add([0.5], [0])
+    with pytest.raises(ValueError, match="numbered from 0"):
+        frontier.rest(-1, until=3.0)
+    with pytest.raises(ori.InputError, match="delay_s is -1"):
+        frontier.set_delay(0, -1)
+    assert (len(frontier), frontier.best_first(0), frontier.take(0.0)) == (0, [], None)
+
+
+def test_a_page_takes_24_bytes_and_a_host_64() -> None:
+    n_pages, n_hosts = 100_000, 5_000
+    frontier = Frontier(Politeness(delay_s=1.0))
+    pages = np.arange(n_pages)
+    frontier.put(pages, 1 / (1 + pages), pages % n_hosts)
+    arrays = [value for value in vars(frontier).values() if isinstance(value, np.ndarray)]
+    assert sum(array.nbytes for array in arrays) <= 24 * (n_pages + 1) + 64 * (n_hosts + 1) + 100
+
+
+def test_all_it_knows_is_in_its_arrays_and_numbers(rng: np.random.Generator) -> None:
+    """A frontier that was written down and read again goes on as the first would have."""
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put(np.arange(500), rng.random(500), np.arange(500) % 20)
+    for now in range(100):
+        if (page := taken(frontier, now / 10)) is not None:
+            frontier.release(page % 20, now / 10 + 0.05)
+    again = Frontier(frontier.politeness)
+    for name, value in vars(frontier).items():
+        assert name == "politeness" or isinstance(value, np.ndarray | float | int)
+        setattr(again, name, value.copy() if isinstance(value, np.ndarray) else value)
+    for now in range(100, 300):
+        assert frontier.take(now / 10) == again.take(now / 10)
+        assert frontier.next_time() == again.next_time()
+
+
 @pytest.mark.parametrize("settings", [{"delay_s": -1}, {"delay_s": float("nan")}, {"connections": 0}])
 def test_impossible_politeness_is_one_clear_line(settings: dict) -> None:
     with pytest.raises(ori.InputError):

@@ -12,7 +12,18 @@ import sys
 
 import typer
 
-from orienteer.cli import compare, demo, graph_convert, graph_generate, graph_info, simulate
+from orienteer.cli import (
+    compare,
+    crawl,
+    demo,
+    explain,
+    graph_convert,
+    graph_generate,
+    graph_info,
+    replay,
+    simulate,
+    status,
+)
 from orienteer.errors import OrienteerError
 
 app = typer.Typer(
@@ -26,6 +37,10 @@ graph_app = typer.Typer(help="Look at link graphs, convert them, generate them."
 app.add_typer(graph_app, name="graph")
 
 app.command("demo")(demo.demo)
+app.command("crawl")(crawl.crawl)
+app.command("status")(status.status)
+app.command("explain")(explain.explain)
+app.command("replay")(replay.replay)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)

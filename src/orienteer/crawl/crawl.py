@@ -15,11 +15,15 @@ Whoever drives it, a simulation or the network, does the same:
     crawl.stopped_because                      # "coverage", "budget", "frontier empty", or None: go on
 
 A failed page counts as fetched without links: the attempt found out what there is. A blocked one does not; its mass is
-out of reach and reported.
+out of reach and reported. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes after
+all that are linked to.
+
+To resume, tell a new Crawl the same events in the same order: `take` each page instead of asking for the `next`.
 """
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -27,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
-from orienteer.frontier.frontier import Frontier
+from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph, grown
@@ -70,6 +74,14 @@ class Goal:
         if self.budget is not None and self.budget < 1:
             raise InputError(f"budget is {self.budget}; it must be at least one page")
 
+    def is_reached(self, stopped_because: str, n_fetched: int) -> bool:
+        """Whether a crawl that ended for this reason did what it was asked to."""
+        if self.until is not None:
+            return stopped_because == "coverage"
+        if self.budget is not None:
+            return n_fetched >= self.budget
+        return stopped_because == "frontier empty"
+
 
 class Crawl:
     """The state of a crawl: what is known, what was fetched, what comes next, how much is covered."""
@@ -85,10 +97,11 @@ class Crawl:
     ) -> None:
         """`hosts` are those of the trusted pages."""
         self.policy = policy
+        self.trusted = trusted
         self.goal = goal or Goal()
         self.web = GrowingGraph()
         self.frontier = Frontier(politeness)
-        self.order: list[int] = []
+        self.order = array("I")
         self.stopped_because: str | None = None
         self.web.know(int(trusted.pages.max()) + 1)
         if hosts is not None:
@@ -96,8 +109,8 @@ class Crawl:
         self.coverage = Coverage(trusted.vector(self.web.n_pages), policy.damping, known_trust)
         self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._in_flight: dict[int, float] = {}  # with the priority each would have in the frontier
-        self._has_redirects = False
-        self._blocked: list[int] = []
+        self.own_proof_holds = known_trust == 1.0  # a policy's proof does not reckon with redirects and the like
+        self.blocked_pages = array("I")
         self._apply(policy.begin(self.web, trusted))
 
     def state(self, page: int) -> PageState:
@@ -114,6 +127,26 @@ class Crawl:
         self._move(page, PageState.IN_FLIGHT)
         return page
 
+    def take(self, page: int) -> None:
+        """Choose this very page, whoever's turn it is."""
+        priority = self.frontier.priority(page) if page in self.frontier else LAST
+        self._move(page, PageState.IN_FLIGHT)
+        self.frontier.remove(page)
+        self._in_flight[page] = priority
+
+    def discover(self, pages: ArrayLike, hosts: ArrayLike | None = None) -> None:
+        """These pages are there, though no fetched page links to them; those not known yet wait behind all others."""
+        ids = np.unique(np.asarray(pages, np.int64))
+        self.web.know(int(ids.max(initial=-1)) + 1)
+        if hosts is not None:
+            self.web.set_hosts(pages, hosts)
+        self._state = grown(self._state, self.web.n_pages)
+        new = np.array([page for page in ids[self._state[ids] == PageState.KNOWN] if page not in self.frontier], np.int64)
+        self.frontier.put(new, np.full(len(new), LAST), self.web.hosts[new])
+        self.own_proof_holds = False
+        if len(new) and self.stopped_because == "frontier empty":
+            self.stopped_because = None
+
     def fetched(self, page: int, links: ArrayLike, now: float = 0.0, hosts: ArrayLike | None = None) -> None:
         """The page came back with these links; `hosts` are those of the link targets."""
         self._arrive(page, PageState.FETCHED, now)
@@ -129,20 +162,35 @@ class Crawl:
         self._take_in(page, self.policy.fetched(page, self.web))
 
     def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None) -> None:
-        """The page is another name of `target`: its whole mass goes there, undamped."""
+        """The page is another name of `target`: its whole mass goes there, undamped.
+
+        One that comes back to itself is the name of nothing: it has failed.
+        """
+        if self.n_redirects_from(target, until=page) is None:
+            return self.failed(page, now)
         self.coverage.know(max(page, target) + 1)
         self.coverage.alias[page] = True
-        self._has_redirects = True
+        self.own_proof_holds = False
         self.fetched(page, [target], now, None if host is None else [host])
 
-    def blocked(self, page: int, now: float = 0.0) -> None:
-        """The page must not or cannot be fetched."""
+    def n_redirects_from(self, page: int, until: int) -> int | None:
+        """How many redirects one follows from this page on; None if they lead to the page `until`."""
+        n = 0
+        while page != until:
+            if page >= len(self.coverage.alias) or not self.coverage.alias[page]:
+                return n
+            page = int(self.web.links(page)[0])
+            n += 1
+        return None
+
+    def blocked(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
+        """The page must not or cannot be fetched; its host rests for the delay, 0 if it was not asked at all."""
         if self.state(page) is PageState.IN_FLIGHT:
-            self._arrive(page, PageState.BLOCKED, now)
+            self._arrive(page, PageState.BLOCKED, now, delay_s)
         else:
             self._move(page, PageState.BLOCKED)
             self.frontier.remove(page)
-        self._blocked.append(page)
+        self.blocked_pages.append(page)
         self._apply(self.policy.lost(page, self.web))
         self._see_whether_to_stop([])
 
@@ -151,10 +199,43 @@ class Crawl:
         priority = self._arrive(page, PageState.KNOWN, now, delay_s)
         self.frontier.put([page], [priority], [int(self.web.hosts[page])])
 
+    def waiting(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """All pages that are not done, with their priorities: the frontier, and what is in flight."""
+        pages, priorities = self.frontier.all()
+        in_flight = np.fromiter(self._in_flight, np.uint32, len(self._in_flight))
+        values = np.fromiter(self._in_flight.values(), np.float64, len(self._in_flight))
+        return np.append(pages, in_flight), np.append(priorities, values)
+
+    def states(self) -> NDArray[np.uint8]:
+        """The PageState of every known page."""
+        self._state = grown(self._state, self.web.n_pages)
+        return self._state[: self.web.n_pages]
+
+    def reinstate(
+        self,
+        order: array[int],
+        blocked: array[int],
+        states: NDArray[np.uint8],
+        own_proof_holds: bool,
+        waiting: tuple[NDArray[np.uint32], NDArray[np.float64]],
+    ) -> None:
+        """Take over what another Crawl of the same pages had come to (see crawl/checkpoint.py)."""
+        self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
+        self._state = np.where(states == PageState.IN_FLIGHT, np.uint8(PageState.KNOWN), states)
+        self.frontier = Frontier(self.frontier.politeness)
+        self.frontier.put(*waiting, self.web.hosts[waiting[0]])
+
+    def reconsider(self) -> None:
+        """See whether the goal is reached with what is there, after a resume or with a new goal."""
+        self.stopped_because = None
+        self._see_whether_to_stop([])
+        if self.goal.until is not None and self.guarantee >= self.goal.until:
+            self.stopped_because = "coverage"
+
     def certificate(self, tolerance: float = 1e-9) -> Certificate:
         """What is proved of the pages fetched so far."""
         self.coverage.settle(self._links(), tolerance)
-        return self.coverage.certificate(np.array(self._blocked, np.int64))
+        return self.coverage.certificate(np.array(self.blocked_pages, np.uint32))
 
     @property
     def guarantee(self) -> float:
@@ -162,9 +243,8 @@ class Crawl:
         return self.policy.guarantee if self._believes_policy() else self.certificate().lower
 
     def _believes_policy(self) -> bool:
-        """The policies' proofs take a redirect for a page with a link, and all trust for known."""
-        proof_holds = not self._has_redirects and self.coverage.hidden == 0
-        return self.policy.proves and proof_holds and not self.goal.by_certificate
+        """The policies' proofs take a redirect for a page with a link, all trust and no page without links for known."""
+        return self.policy.proves and self.own_proof_holds and not self.goal.by_certificate
 
     def _links(self) -> Links:
         return Links.of(self.web)
@@ -188,8 +268,10 @@ class Crawl:
     def _take_in(self, page: int, changed: Priorities) -> None:
         """A page and its links are in the web: note it, reorder the frontier, see whether the goal is reached."""
         self.order.append(page)
-        new = [t for t in self.web.links(page).tolist() if t not in self.frontier and self.state(t) is PageState.KNOWN]
-        self.frontier.put(new, [0.0] * len(new), self.web.hosts[new].tolist())
+        links = self.web.links(page)
+        self._state = grown(self._state, self.web.n_pages)
+        waiting = links[self._state[links] == PageState.KNOWN]
+        self.frontier.add(waiting, self.web.hosts[waiting])
         self._apply(changed)
         self._see_whether_to_stop([page])
 
@@ -197,13 +279,15 @@ class Crawl:
         pages, values = changed.pages, changed.values
         if len(pages) == 0:
             return
-        in_range = pages < len(self._state)
-        state = np.full(len(pages), PageState.KNOWN, np.uint8)
-        state[in_range] = self._state[pages[in_range]]
-        waiting, in_flight = state == PageState.KNOWN, state == PageState.IN_FLIGHT
-        self._in_flight.update(zip(pages[in_flight].tolist(), values[in_flight].tolist(), strict=True))
-        pages, values = pages[waiting], values[waiting]
-        self.frontier.put(pages.tolist(), values.tolist(), self.web.hosts[pages].tolist())
+        self._state = grown(self._state, self.web.n_pages)
+        state = self._state[pages]
+        if self._in_flight:
+            in_flight = state == PageState.IN_FLIGHT
+            self._in_flight.update(zip(pages[in_flight].tolist(), values[in_flight].tolist(), strict=True))
+        waiting = state == PageState.KNOWN
+        if not waiting.all():
+            pages, values = pages[waiting], values[waiting]
+        self.frontier.put(pages, values, self.web.hosts[pages])
 
     def _see_whether_to_stop(self, fetched: list[int]) -> None:
         until = self.goal.until

@@ -59,11 +59,11 @@ class Certificate:
     unsettled: float = 0.0
 
     def __str__(self) -> str:
-        text = f"at least {_percent(self.lower)}, at most {_percent(self.upper, up=True)}"
-        return text + (f"; {_percent(self.blocked, up=True)} blocked" if self.blocked else "")
+        text = f"at least {percent(self.lower)}, at most {percent(self.upper, up=True)}"
+        return text + (f"; {percent(self.blocked, up=True)} blocked" if self.blocked else "")
 
 
-def _percent(share: float, up: bool = False) -> str:
+def percent(share: float, up: bool = False) -> str:
     """Rounded so that the statement stays true."""
     scaled = np.ceil(share * 1e4) if up else np.floor(share * 1e4)
     return f"{scaled / 100:.2f} %"

@@ -14,13 +14,15 @@ import gzip
 import warnings
 import zlib
 from array import array
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from enum import IntEnum
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
 from orienteer.extract.links import extract_links
@@ -42,8 +44,43 @@ MAX_CODINGS = 4  # of one payload; each layer of a header that asks for thousand
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
+class Answer(IntEnum):
+    """What an archive has of a page."""
+
+    NONE = 0  # it is only linked to
+    PAGE = 1
+    REDIRECT = 2
+    NO_PAGE = 3  # an error, an image: something without links
+
+
+class ArchivedWeb(NamedTuple):
+    """The graph of an archive, and for each of its pages the Answer there is."""
+
+    graph: LinkGraph
+    answers: NDArray[np.uint8]
+
+
 def read(path: Path, progress: Progress = silent) -> LinkGraph:
     links = _Links()
+    _read_file(path, links, progress)
+    return links.graph()
+
+
+def read_archives(
+    paths: Iterable[Path], first_urls: Iterable[str] = (), progress: Progress = silent
+) -> ArchivedWeb:
+    """The web in several files of one archive; `first_urls` have the first ids. Here what is no page is one too."""
+    links = _Links(with_no_pages=True)
+    links.know(first_urls)
+    for path in paths:
+        try:
+            _read_file(path, links, progress)
+        except GraphFileError as error:
+            raise GraphFileError(f"{path}: {error}") from None
+    return ArchivedWeb(links.graph(), links.answers())
+
+
+def _read_file(path: Path, links: _Links, progress: Progress) -> None:
     n_records = 0
     with closing(_blocks(path, lambda _, done, total: progress("reading records", done, total))) as blocks:
         try:
@@ -60,7 +97,6 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
                 raise GraphFileError(f"{why}; records read before that: {n_records:,}") from None
     if not n_records:
         raise GraphFileError("no WARC records in it")
-    return links.graph()
 
 
 def _blocks(path: Path, progress: Progress) -> Generator[bytes, None, None]:
@@ -111,23 +147,34 @@ class _Stream:
 class _Links:
     """The links found so far, record by record, in flat arrays."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_no_pages: bool = False) -> None:
+        self.with_no_pages = with_no_pages
         self._urls = GrowingUrlTable()
         self._pages = array("q")  # the page of each record
+        self._answers = array("B")  # what the record says of it
         self._n_links = array("q")  # the number of its links
         self._targets = array("I")
         self._recorded: set[int] = set()
 
-    def add(self, url: str, links: list[str]) -> None:
+    def know(self, urls: Iterable[str]) -> None:
+        self._urls.intern(urls)
+
+    def add(self, url: str, answer: Answer, links: list[str]) -> None:
         """The page at `url` has these links, and no longer those of an earlier record."""
         ids = self._urls.intern([url, *links])
         self._pages.append(int(ids[0]))
+        self._answers.append(answer)
         self._n_links.append(len(links))
         self._targets.frombytes(ids[1:].astype(np.uint32).tobytes())
         self._recorded.add(int(ids[0]))
 
     def is_recorded(self, url: str) -> bool:
         return int(self._urls.intern([url])[0]) in self._recorded
+
+    def answers(self) -> NDArray[np.uint8]:
+        answers = np.zeros(len(self._urls), np.uint8)
+        answers[np.frombuffer(self._pages, np.int64)] = np.frombuffer(self._answers, np.uint8)
+        return answers
 
     def graph(self) -> LinkGraph:
         pages = np.frombuffer(self._pages, np.int64)
@@ -149,9 +196,11 @@ def _read_record(record: WarcRecord, links: _Links) -> None:
     url = canonical_url((record.headers.get("WARC-Target-URI") or "").strip("<>"))
     if block is None or url is None:
         return
-    found = _links_of_response(block, url)
-    if found is not None and (kind == "response" or not links.is_recorded(url)):
-        links.add(url, found)
+    answer, found = _read_response(block, url)
+    if answer is Answer.NO_PAGE and not links.with_no_pages:
+        return
+    if kind == "response" or not links.is_recorded(url):
+        links.add(url, answer, found)
 
 
 def _block(record: WarcRecord, wanted: bool) -> bytes | None:
@@ -170,22 +219,22 @@ def _block(record: WarcRecord, wanted: bool) -> bytes | None:
     return block
 
 
-def _links_of_response(block: bytes, url: str) -> list[str] | None:
-    """The links of an HTTP response as it came over the wire; None if it is no page and no redirect."""
+def _read_response(block: bytes, url: str) -> tuple[Answer, list[str]]:
+    """What an HTTP response as it came over the wire is, and its links."""
     try:
         response = _response(block, "none")
     except OSError:  # endless headers
-        return None
+        return Answer.NO_PAGE, []
     status = response.http_headers.status_code or 0
     if 300 <= status < 400:
         location = response.http_headers.get_bytes(b"Location")
         target = None if location is None else canonical_url(location.decode("utf-8", "replace"), url)
-        return None if target is None else [target]
+        return (Answer.NO_PAGE, []) if target is None else (Answer.REDIRECT, [target])
     if not 200 <= status < 300 or (response.http_content_type or "").lower() not in HTML_TYPES:
-        return None
+        return Answer.NO_PAGE, []
     html = _payload(block, response)
     charset = (response.http_charset or "").strip("\"' ")
-    return None if html is None else extract_links(html, url, charset or None)
+    return (Answer.NO_PAGE, []) if html is None else (Answer.PAGE, extract_links(html, url, charset or None))
 
 
 def _response(block: bytes, decode: Literal["none", "all"]) -> WarcRecord:

@@ -1,0 +1,189 @@
+"""`orienteer crawl`: fetch a part of the web into a crawl folder."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orienteer.cli import display
+from orienteer.errors import InputError
+
+if TYPE_CHECKING:
+    from orienteer.crawl.live import LiveCrawl
+    from orienteer.crawl.plan import CrawlPlan
+
+_GOAL, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Scope", "Politeness", "Network", "Output"
+
+
+def crawl(
+    places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Where to start; or a crawl folder to go on."),
+    output: Path | None = typer.Option(None, "--output", "-o", help="The crawl folder; default: named after the host."),
+    until: float | None = typer.Option(
+        None, help="Stop when this coverage is proved, such as 0.98.", rich_help_panel=_GOAL
+    ),
+    budget: int | None = typer.Option(None, help="Stop after this many pages.", rich_help_panel=_GOAL),
+    policy: str | None = typer.Option(
+        None, "--policy", "-p", help="What to fetch next, such as fractional:inter_host_weight=20.", rich_help_panel=_GOAL
+    ),
+    by_certificate: bool | None = typer.Option(
+        None, "--by-certificate", help="Stop by the certificate, whatever the policy.", rich_help_panel=_GOAL
+    ),
+    damping: float | None = typer.Option(None, help="Chance that a surfer follows a link.", rich_help_panel=_GOAL),
+    scope: str | None = typer.Option(
+        None, help="host, site, prefix (the seeds' folders) or web.", rich_help_panel=_SCOPE
+    ),
+    allow: list[str] = typer.Option([], help="Only URLs in which this pattern is found.", rich_help_panel=_SCOPE),
+    deny: list[str] = typer.Option([], help="No URL in which this pattern is found.", rich_help_panel=_SCOPE),
+    max_depth: int | None = typer.Option(None, help="At most so many links from a seed.", rich_help_panel=_SCOPE),
+    content_type: list[str] = typer.Option(
+        [], help="What to keep besides HTML, such as application/pdf or text/*.", rich_help_panel=_SCOPE
+    ),
+    duplicates: str | None = typer.Option(
+        None, help="Exact duplicates: report, merge (into the page seen first) or off.", rich_help_panel=_SCOPE
+    ),
+    near_duplicates: str | None = typer.Option(
+        None, help="Pages with nearly the same text: report, merge or off.", rich_help_panel=_SCOPE
+    ),
+    delay: float | None = typer.Option(
+        None, help="Seconds between two requests to a host (1).", rich_help_panel=_POLITE
+    ),
+    connections: int | None = typer.Option(None, help="Requests to a host at once (1).", rich_help_panel=_POLITE),
+    user_agent: str | None = typer.Option(
+        None, help="How to introduce ourselves; say how you can be reached.", rich_help_panel=_POLITE
+    ),
+    ignore_robots: bool | None = typer.Option(
+        None, "--ignore-robots", help="Do not ask for robots.txt: for your own hosts only.", rich_help_panel=_POLITE
+    ),
+    sitemaps: bool | None = typer.Option(None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE),
+    workers: int | None = typer.Option(None, help="Fetches under way at once (32).", rich_help_panel=_NET),
+    timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
+    max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
+    proxy: str | None = typer.Option(None, help="A proxy, such as http://localhost:3128.", rich_help_panel=_NET),
+    connect_to: str | None = typer.Option(
+        None, metavar="HOST:PORT", help="Connect there, whatever the URL says: a web on loopback.", rich_help_panel=_NET
+    ),
+    allow_private: bool | None = typer.Option(
+        None, "--allow-private", help="Private, loopback and link-local addresses too.", rich_help_panel=_NET
+    ),
+    settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
+    metrics: int | None = typer.Option(None, metavar="PORT", help="Serve figures for Prometheus.", rich_help_panel=_OUTPUT),
+    json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No display.", rich_help_panel=_OUTPUT),
+) -> None:
+    """Crawl the web from some pages on: politely, durably, until enough is proved to be fetched.
+
+    The same command again goes on where the crawl was, after whatever stopped it. Ctrl-C finishes what is under way;
+    a second Ctrl-C stops at once.
+
+    Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
+
+    Example: [bold]orienteer crawl https://example.org --until 0.98 -o example[/bold]
+    """
+    given: dict[str, dict[str, Any]] = {
+        "crawl": {
+            "policy": policy, "damping": damping, "until": until, "budget": budget, "by_certificate": by_certificate,
+            "workers": workers, "robots": None if ignore_robots is None else not ignore_robots, "sitemaps": sitemaps,
+            "duplicates": duplicates, "near_duplicates": near_duplicates,
+        },
+        "scope": {"kind": scope, "allow": tuple(allow) or None, "deny": tuple(deny) or None, "max_depth": max_depth},
+        "politeness": {"delay_s": delay, "connections": connections},
+        "fetch": {
+            "user_agent": user_agent, "timeout_s": timeout, "max_body_bytes": max_size, "proxy": proxy,
+            "connect_to": connect_to, "allow_private": allow_private, "content_types": _content_types(content_type),
+        },
+    }  # fmt: skip
+    folder, plan = _planned(places or [], output, settings, given)
+    run(folder, plan, metrics, json, quiet)
+
+
+def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False) -> None:
+    """Run a crawl with display, metrics and signals, and tell what came of it."""
+    from orienteer.cli import crawl_display, metrics_server
+    from orienteer.crawl.figures import Watch
+    from orienteer.crawl.session import opened, reported
+
+    with opened(folder, plan) as live, _stoppable(live):
+        watch = Watch(live)
+        with metrics_server.serving(metrics) as publish, crawl_display.shown(folder, quiet or json) as show:
+
+            def tick() -> None:
+                if watch.is_due():
+                    figures = watch.figures()
+                    show(figures, live.stop_wanted)
+                    publish(figures)
+
+            why = live.run(tick)
+        report = reported(live, watch, why)
+    if json:
+        display.print_json(report.as_dict())
+    else:
+        crawl_display.print_report(report)
+    if not report.goal_reached:
+        raise typer.Exit(3)
+
+
+@contextmanager
+def _stoppable(live: LiveCrawl) -> Iterator[None]:
+    """Ctrl-C asks the crawl to end, twice to end at once; so does the system when it wants us gone."""
+
+    def stop(*_: object) -> None:
+        # Only a flag: an exception out of a callback of libcurl would be lost.
+        live.stop_wanted += 1
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _planned(
+    places: list[str], output: Path | None, settings: Path | None, given: dict[str, dict[str, Any]]
+) -> tuple[Path, CrawlPlan]:
+    """The folder and the plan: what the folder was made with, the settings file over it, the options over both."""
+    from orienteer.crawl.plan import CrawlPlan, canonical_seeds, tables_of
+    from orienteer.settings import merged
+    from orienteer.store.folder import settings_of_folder
+    from orienteer.url import host_of
+
+    continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
+    seeds = () if continues else canonical_seeds(places)
+    if continues:
+        folder = Path(places[0])
+    elif output is not None:
+        folder = output
+    elif seeds:
+        folder = Path(host_of(seeds[0]).replace(":", "-") + "-crawl")
+    else:
+        raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to go on with")
+    stored = settings_of_folder(folder)
+    tables = [tables_of(stored, str(folder))] if stored is not None else []
+    if settings is not None:
+        tables.append(tables_of(_text_of(settings), str(settings)))
+    if seeds:
+        given["crawl"]["seeds"] = seeds
+    where = str(settings) if settings is not None else str(folder)
+    merged_tables = merged(*tables, given)
+    if not merged_tables.get("crawl", {}).get("seeds"):
+        raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")
+    return folder, CrawlPlan.of_tables(merged_tables, where)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{path}: {reason}") from None
+
+
+def _content_types(more: list[str]) -> tuple[str, ...] | None:
+    from orienteer.fetch.settings import HTML_TYPES
+
+    return (*HTML_TYPES, *more) if more else None

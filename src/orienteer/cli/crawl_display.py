@@ -1,0 +1,296 @@
+"""What `orienteer crawl` shows while it runs, and what it says at the end.
+
+While it runs: a panel on a terminal, a line every ten seconds in a log file, both on stderr. At the end: a report on
+stdout. Bounds are rounded so that what is said stays true, in the bar as in the figures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.measure import Measurement
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from orienteer.cli import display
+from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
+from orienteer.graph.coverage import Certificate, percent
+
+if TYPE_CHECKING:
+    from orienteer.crawl.figures import Figures
+    from orienteer.crawl.session import Report
+
+_PANEL_EVERY_S = 0.25
+_LINE_EVERY_S = 10.0
+# Columns to the right of the panel: terminals write ^C there for each Ctrl-C. On the next line it would leave the panel
+# one line lower than it was drawn, and a part of it behind.
+_ROOM_FOR_ECHO = 4
+_KINDS_OF_ERROR = 6
+_NO_ERRORS = frozenset(("ok", "redirect"))
+
+Clock = Callable[[], float]
+
+
+class Show(Protocol):
+    """Shows figures when it is due, and ignores them in between. `stop_wanted` is that of the LiveCrawl."""
+
+    def is_due(self) -> bool: ...
+
+    def __call__(self, figures: Figures, stop_wanted: int = 0) -> None: ...
+
+
+@contextmanager
+def shown(folder: Path, quiet: bool) -> Iterator[Show]:
+    """The display of a crawl in this folder: a panel, lines, or nothing."""
+    console = Console(stderr=True, highlight=False)
+    if quiet:
+        yield NoShow()
+    elif console.is_terminal and not console.is_dumb_terminal:
+        live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
+        with live:
+            yield PanelShow(folder, live)
+    else:
+        yield LineShow(folder)
+
+
+class NoShow:
+    def is_due(self) -> bool:
+        return False
+
+    def __call__(self, figures: Figures, stop_wanted: int = 0) -> None:
+        pass
+
+
+class PanelShow:
+    """A panel that is drawn anew a few times a second."""
+
+    def __init__(self, folder: Path, live: Live, clock: Clock = time.monotonic) -> None:
+        self._folder = folder
+        self._live = live
+        self._clock = clock
+        self._next = clock()
+
+    def is_due(self) -> bool:
+        return self._clock() >= self._next
+
+    def __call__(self, figures: Figures, stop_wanted: int = 0) -> None:
+        if self.is_due():
+            drawn = panel(self._folder, figures, stop_wanted)
+            drawn.width = max(self._live.console.width - _ROOM_FOR_ECHO, 1)
+            self._live.update(drawn, refresh=True)
+            self._next = self._clock() + _PANEL_EVERY_S
+
+
+class LineShow:
+    """A line of plain text now and then."""
+
+    def __init__(self, folder: Path, clock: Clock = time.monotonic) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._next = clock() + _LINE_EVERY_S
+
+    def is_due(self) -> bool:
+        return self._clock() >= self._next
+
+    def __call__(self, figures: Figures, stop_wanted: int = 0) -> None:
+        if self.is_due():
+            # Whoever read our lines may have left; that is no reason to end a crawl.
+            with contextlib.suppress(OSError):
+                print(progress_line(self._folder, figures, stop_wanted), file=sys.stderr, flush=True)
+            self._next = self._clock() + _LINE_EVERY_S
+
+
+def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
+    """How the crawl stands."""
+    proved = figures.certificate
+    rows = facts_grid()
+    rows.expand = True
+    rows.add_row("coverage", CoverageBar(proved, figures.until))
+    add_fact(rows, "", _bounds(figures))
+    add_fact(rows, "", _out_of_reach(proved))
+    add_fact(rows, "goal", _other_goal(figures))
+    add_fact(rows, "pages", _pages(figures))
+    known = counted(figures.n_known, "URL")
+    add_fact(rows, "waiting", f"{counted(figures.n_frontier, 'page')} in the frontier; {known} known")
+    add_fact(rows, "speed", _speed(figures))
+    add_fact(rows, "hosts", _hosts(figures))
+    add_fact(rows, "errors", _errors(figures) or "none")
+    add_fact(rows, "time", f"{duration(figures.elapsed_s)}; left: {time_left(figures.left_s)}")
+    rows.add_row()
+    rows.add_row("", _footer(figures, stop_wanted))
+    return Panel(rows, title=Text(plain(str(folder), 60), "bold"), title_align="left", border_style="dim")
+
+
+def progress_line(folder: Path, figures: Figures, stop_wanted: int = 0) -> str:
+    """How the crawl stands, in one line without control characters."""
+    parts = [
+        _pages(figures),
+        f"{counted(figures.n_frontier, 'page')} waiting",
+        f"{figures.pages_per_s:.1f} pages/s",
+        _bounds(figures),
+        f"running for {duration(figures.elapsed_s)}",
+        f"left: {time_left(figures.left_s)}" if figures.left_s is not None else "",
+        "stopping" if stop_wanted else "",
+    ]
+    return f"{plain(str(folder))}: " + "; ".join(part for part in parts if part)
+
+
+class CoverageBar:
+    """The bounds as a bar: what is proved, what may be covered besides, and a mark at the goal.
+
+    The proved part touches the mark only once the goal is proved.
+    """
+
+    def __init__(self, proved: Certificate, until: float | None) -> None:
+        self._proved = proved
+        self._until = until
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        is_, may_be, is_not, mark = "#=.|" if options.ascii_only else "█▒·┃"
+        width = options.max_width
+        n_proved = int(self._proved.lower * width)
+        n_possible = min(math.ceil(self._proved.upper * width), width)
+        cells = [(is_, "green")] * n_proved
+        cells += [(may_be, "yellow")] * (n_possible - n_proved)
+        cells += [(is_not, "dim")] * (width - len(cells))
+        if self._until is not None:
+            cells[min(int(self._until * width), width - 1)] = (mark, "bold")
+        yield Text.assemble(*cells, no_wrap=True)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(min(20, options.max_width), options.max_width)
+
+
+def print_report(report: Report) -> None:
+    """What came of a run, and what one may do next."""
+    out = display.console()
+    out.print(_report_rows(report))
+    out.print()
+    for command, why in _next_commands(report):
+        # Commands are there to be copied: they are not broken into lines, however long the name of the folder.
+        out.print(Text.assemble((command, "bold"), (f"   {why}", "dim")), soft_wrap=True)
+
+
+def _report_rows(report: Report) -> Table:
+    figures = report.figures
+    rows = facts_grid()
+    style = "green" if report.goal_reached else "yellow"
+    verdict = "reached" if report.goal_reached else "not reached"
+    why = ending(report.stopped_because, figures.until, figures.budget)
+    rows.add_row("goal", Text.assemble((verdict, style), f": {why}"))
+    add_fact(rows, "coverage", certificate_in_words(figures.certificate))
+    add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
+    add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_given_up else "")
+    add_fact(rows, "errors in this run", _errors(figures))
+    add_fact(rows, "dead ends", _dead(report.dead))
+    add_fact(rows, "this run", _this_run(figures))
+    add_fact(rows, "folder", plain(str(report.folder)))
+    return rows
+
+
+def ending(stopped_because: str, until: float | None, budget: int | None) -> str:
+    """Why a crawl with this goal stopped, as a sentence."""
+    unproved = f", but {goal_share(until)} is not proved" if until is not None else ""
+    if stopped_because == "coverage" and until is not None:
+        return f"a coverage of {goal_share(until)} is proved"
+    if stopped_because == "budget" and budget is not None:
+        return f"the budget of {counted(budget, 'page')} is spent{unproved}"
+    if stopped_because == "frontier empty":
+        return f"nothing is left to fetch{unproved}"
+    if stopped_because == "interrupted":
+        return f"it was interrupted{unproved}"
+    return plain(stopped_because)
+
+
+def certificate_in_words(proved: Certificate) -> str:
+    """What a certificate says, as a sentence that stays true when rounded."""
+    bounds = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
+    parts = (f"{bounds} of a surfer's time is on pages fetched", _out_of_reach(proved))
+    return "; ".join(part for part in parts if part)
+
+
+def _next_commands(report: Report) -> list[tuple[str, str]]:
+    """Commands to try, and what for, in a column."""
+    folder = shlex.quote(plain(str(report.folder)))
+    commands = [
+        (f"orienteer status {folder}", "the crawl in figures, host by host"),
+        (f"orienteer explain {folder} URL", "what became of a page, and why"),
+    ]
+    if report.stopped_because == "interrupted":
+        commands.insert(0, (f"orienteer crawl {folder}", "go on"))
+    elif report.stopped_because == "budget":
+        commands.insert(0, (f"orienteer crawl {folder} --budget {2 * report.figures.n_done}", "go on"))
+    width = max(len(command) for command, _ in commands)
+    return [(command.ljust(width), why) for command, why in commands]
+
+
+def _bounds(figures: Figures) -> str:
+    proved = figures.certificate
+    goal = f", goal {goal_share(figures.until)}" if figures.until is not None else ""
+    return f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}{goal}"
+
+
+def _out_of_reach(proved: Certificate) -> str:
+    """Who comes to a blocked page may go on to a fetched one: the mass there is the most that can be lost by it."""
+    if not proved.blocked:
+        return ""
+    return f"up to {percent(proved.blocked, up=True)} is out of reach: on blocked pages, or behind them"
+
+
+def _other_goal(figures: Figures) -> str:
+    """The goal besides a coverage."""
+    if figures.budget is not None:
+        return f"{figures.n_done:,} of {counted(figures.budget, 'page')}"
+    return "every page in reach" if figures.until is None else ""
+
+
+def _pages(figures: Figures) -> str:
+    return f"{figures.n_fetched:,} fetched, {figures.n_failed:,} failed, {figures.n_blocked:,} blocked"
+
+
+def _speed(figures: Figures) -> str:
+    return f"{figures.pages_per_s:.1f} pages/s, {figures.n_under_way:,} under way, {size(figures.n_bytes)} received"
+
+
+def _hosts(figures: Figures) -> str:
+    return f"{figures.n_hosts:,} known, {figures.n_hosts_resting:,} resting, {figures.n_hosts_given_up:,} given up"
+
+
+def _errors(figures: Figures) -> str:
+    errors = {kind: n for kind, n in figures.outcomes.items() if kind not in _NO_ERRORS}
+    return tally(errors, _KINDS_OF_ERROR)
+
+
+def _dead(share: float) -> str:
+    if share <= 0:
+        return ""
+    amount = "less than 0.1 %" if share < 0.001 else f"{100 * share:.1f} %"
+    return f"{amount} of a surfer's time would be at URLs where there is no page"
+
+
+def _this_run(figures: Figures) -> str:
+    n_received = sum(figures.outcomes.get(kind, 0) for kind in _NO_ERRORS)
+    rate = f", {n_received / figures.elapsed_s:.1f} a second" if figures.elapsed_s >= 1 else ""
+    return (
+        f"{n_received:,} pages and redirects in {duration(figures.elapsed_s)}{rate}; {size(figures.n_bytes)} received"
+    )
+
+
+def _footer(figures: Figures, stop_wanted: int) -> Text:
+    if stop_wanted == 0:
+        return Text("Ctrl-C finishes what is under way; twice stops at once", "dim")
+    if stop_wanted == 1:
+        fetches = counted(figures.n_under_way, "fetch", "fetches")
+        return Text(f"Stopping: {fetches} under way; Ctrl-C again stops at once", "bold yellow")
+    return Text("Stopping at once", "bold yellow")

@@ -1,0 +1,60 @@
+"""`orienteer replay`: an archived crawl over again, with another policy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from orienteer.cli import display
+
+
+def replay(
+    source: Path = typer.Argument(help="A crawl folder, a WARC file, or a folder of WARC files."),
+    policy: str | None = typer.Option(None, "--policy", "-p", help="What to fetch next; default: as in the crawl."),
+    until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
+    budget: int | None = typer.Option(None, help="Stop after this many pages."),
+    by_certificate: bool = typer.Option(
+        False, "--by-certificate", help="Stop by the certificate, whatever the policy."
+    ),
+    seed: list[str] = typer.Option([], help="Where to start, for archives that are not of a crawl folder."),
+    order_out: Path | None = typer.Option(None, help="Write the URLs in the order fetched, one a line."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Crawl an archive again without the network, and see what another policy would have fetched.
+
+    Pages that the archive does not have count as blocked. Exit code 0: the goal was reached; 3: it was not.
+
+    Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
+    """
+    from orienteer.crawl.replay import replay as replayed
+    from orienteer.graph.formats.atomic import replaced
+
+    with display.progress_bar() as progress:
+        result = replayed(
+            source, policy, until, budget, by_certificate=by_certificate, seeds=seed, progress=progress
+        )
+        if order_out is not None:
+            with replaced(order_out) as new:
+                new.write_text("".join(f"{result.urls[int(page)]}\n" for page in result.order), encoding="utf-8")
+    facts = {
+        "policy": result.policy,
+        "n_fetched": len(result.order),
+        "n_missing": result.n_missing,
+        "stopped_because": result.stopped_because,
+        "goal_reached": result.goal_reached,
+        "certificate": asdict(result.certificate) | {"text": str(result.certificate)},
+    }
+    if json:
+        display.print_json(facts)
+    else:
+        table = display.facts_table()
+        table.add_row("policy", result.policy)
+        table.add_row("pages fetched", f"{len(result.order):,}")
+        table.add_row("not in the archive", f"{result.n_missing:,}")
+        table.add_row("stopped because", result.stopped_because + ("" if result.goal_reached else ", before its goal"))
+        table.add_row("certificate", str(result.certificate))
+        display.console().print(table)
+    if not result.goal_reached:
+        raise typer.Exit(3)

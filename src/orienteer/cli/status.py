@@ -1,0 +1,164 @@
+"""`orienteer status`: how a crawl stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from orienteer.cli import display
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from orienteer.crawl.folder_status import FolderStatus
+
+_SEEDS_SHOWN = 3
+_OUTCOMES_SHOWN = 8
+
+
+def status(
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Say how a crawl stands: what was asked for, what is proved, what became of the pages, host by host.
+
+    The crawl may be running meanwhile.
+
+    Example: [bold]orienteer status example.org-crawl[/bold]
+    """
+    from orienteer.crawl.folder_status import folder_status
+
+    with display.progress_bar() as progress:
+        found = folder_status(folder, progress=progress)
+    if json:
+        display.print_json(found.as_dict())
+    else:
+        print_status(found)
+
+
+def print_status(found: FolderStatus) -> None:
+    """The status as people read it."""
+    from rich.text import Text
+
+    from orienteer.cli.wording import add_fact, facts_grid, plain
+
+    out = display.console()
+    out.print(Text.assemble((plain(str(found.folder)), "bold"), ": " + _running(found)), soft_wrap=True)
+    rows = facts_grid()
+    for name, fact in (*settings_in_words(found), *progress_in_words(found)):
+        add_fact(rows, name, fact)
+    out.print(rows)
+    if found.hosts:
+        out.print(_hosts_table(found))
+        out.print(_other_hosts(found))
+
+
+def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
+    """What the crawl was asked to do."""
+    from orienteer.cli.wording import counted, goal_share, plain
+
+    crawl, scope = found.plan.crawl, found.plan.scope
+    seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_SHOWN])
+    more = len(crawl.seeds) - _SEEDS_SHOWN
+    goals = [
+        f"a coverage of {goal_share(crawl.until)}" if crawl.until is not None else "",
+        counted(crawl.budget, "page") if crawl.budget is not None else "",
+    ]
+    limits = [
+        scope.kind,
+        f"only {', '.join(map(plain, scope.allow))}" if scope.allow else "",
+        f"without {', '.join(map(plain, scope.deny))}" if scope.deny else "",
+        f"at most {counted(scope.max_depth, 'link')} from a seed" if scope.max_depth is not None else "",
+    ]
+    return [
+        ("seeds", f"{seeds} and {more:,} more" if more > 0 else seeds),
+        ("goal", " or ".join(goal for goal in goals if goal) or "every page in reach"),
+        ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
+        ("scope", "; ".join(limit for limit in limits if limit)),
+    ]
+
+
+def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
+    """What has become of it so far."""
+    from orienteer.cli.wording import counted, moment, size
+    from orienteer.crawl.crawl import PageState
+
+    first, last = found.first_time, found.last_time
+    waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
+    frontier = f"{waiting:,} wait in the frontier; " if isinstance(waiting, int) else ""
+    duplicates = [
+        f"{counted(found.n_duplicates, 'page repeats', 'pages repeat')} another exactly" if found.n_duplicates else "",
+        f"{found.n_near_duplicates:,} nearly" if found.n_near_duplicates else "",
+    ]
+    return [
+        ("began", moment(first) if first is not None else "nothing has come in yet"),
+        ("last page", moment(last) if last is not None else ""),
+        ("stopped", _stopped(found)),
+        ("coverage", _coverage(found)),
+        ("fetched", _pages(found, PageState.FETCHED)),
+        ("failed", _pages(found, PageState.FAILED)),
+        ("blocked", _pages(found, PageState.BLOCKED)),
+        ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
+        ("duplicates", ", ".join(part for part in duplicates if part)),
+        ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
+    ]
+
+
+def _running(found: FolderStatus) -> str:
+    if found.holder is None:
+        return "not running"
+    return f"running now, process {found.holder}" if found.holder else "running now"
+
+
+def _stopped(found: FolderStatus) -> str:
+    from orienteer.cli.crawl_display import ending
+
+    if found.holder is not None or found.first_time is None:
+        return ""
+    if found.report is None or not found.report_is_current:
+        return "the last run ended without a report: it was killed, or the machine went down"
+    crawl = found.plan.crawl
+    reached = "goal reached" if found.report.get("goal_reached") else "goal not reached"
+    return f"{reached}: {ending(str(found.report.get('stopped_because')), crawl.until, crawl.budget)}"
+
+
+def _coverage(found: FolderStatus) -> str:
+    from orienteer.cli.crawl_display import certificate_in_words
+
+    if found.certificate is None:
+        return ""
+    older = "" if found.figures_are_current else " (as of some pages ago)"
+    return certificate_in_words(found.certificate) + older
+
+
+def _pages(found: FolderStatus, state: int) -> str:
+    from orienteer.cli.wording import counted, tally
+    from orienteer.crawl.crawl import PageState
+
+    outcomes = found.outcomes(PageState(state))
+    pages = counted(found.n_pages(PageState(state)), "page")
+    return f"{pages}: {tally(outcomes, _OUTCOMES_SHOWN)}" if outcomes else pages
+
+
+def _other_hosts(found: FolderStatus) -> str:
+    from orienteer.cli.wording import counted
+
+    n_more, n_known = found.n_hosts - len(found.hosts), found.n_hosts_known - found.n_hosts
+    more = f"and {counted(n_more, 'more host')} with pages" if n_more else ""
+    known = f"{counted(n_known, 'host is', 'hosts are')} known by links only" if n_known else ""
+    return "; ".join(part for part in (more, known) if part)
+
+
+def _hosts_table(found: FolderStatus) -> Table:
+    from rich.text import Text
+
+    from orienteer.cli.wording import plain
+
+    figures = ("fetched", "failed", "blocked", "URLs known")
+    table = display.columns_table(None, ("host", False), *((name, True) for name in figures))
+    for host in found.hosts:
+        counts = (host.n_fetched, host.n_failed, host.n_blocked, host.n_known)
+        table.add_row(Text(plain(host.host, 60)), *(f"{n:,}" for n in counts))
+    return table

@@ -1,0 +1,133 @@
+"""A running crawl in figures: for the display, the metrics, the report and `status`."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from orienteer.crawl.crawl import PageState
+from orienteer.crawl.live import LiveCrawl
+from orienteer.graph.coverage import Certificate
+from orienteer.graph.pagerank import pagerank
+
+_RATE_OVER_S = 20.0
+_CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for display
+_EVERY_S = 0.25
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Where a crawl stands. Counts are of the whole crawl, rates of the last seconds, `n_bytes` and times of this run."""
+
+    n_fetched: int
+    n_failed: int
+    n_blocked: int
+    n_known: int
+    n_frontier: int
+    n_under_way: int
+    n_hosts: int
+    n_hosts_resting: int
+    n_hosts_given_up: int
+    n_bytes: int
+    pages_per_s: float
+    elapsed_s: float
+    left_s: float | None
+    certificate: Certificate
+    until: float | None
+    budget: int | None
+    outcomes: dict[str, int]
+
+    @property
+    def n_done(self) -> int:
+        """Pages that count as fetched: with links, without, or as another name."""
+        return self.n_fetched + self.n_failed
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"certificate": asdict(self.certificate) | {"text": str(self.certificate)}}
+
+
+class Watch:
+    """Looks at a live crawl now and then."""
+
+    def __init__(self, live: LiveCrawl) -> None:
+        self._live = live
+        self._started = time.monotonic()
+        self._past: deque[tuple[float, int, float]] = deque()  # (time, pages done, lower bound)
+        self._certificate = live.crawl.certificate()
+        self._next_certificate = 0.0
+        self._next_figures = 0.0
+
+    def is_due(self) -> bool:
+        """Whether it is time for new figures."""
+        return time.monotonic() >= self._next_figures
+
+    def figures(self, exact: bool = False) -> Figures:
+        """How it stands; the certificate may be some seconds old, unless `exact`."""
+        live, crawl, now = self._live, self._live.crawl, time.monotonic()
+        self._refresh_certificate(now, exact)
+        states = np.bincount(crawl.states(), minlength=len(PageState))
+        n_done = len(crawl.order)
+        self._past.append((now, n_done, self._certificate.lower))
+        while self._past[0][0] < now - _RATE_OVER_S:
+            self._past.popleft()
+        rate, rise = self._rates()
+        goal = crawl.goal
+        self._next_figures = now + _EVERY_S
+        figures = Figures(
+            n_fetched=int(states[PageState.FETCHED]),
+            n_failed=int(states[PageState.FAILED]),
+            n_blocked=int(states[PageState.BLOCKED]),
+            n_known=len(live.ledger.seen),
+            n_frontier=len(crawl.frontier),
+            n_under_way=live.n_under_way,
+            n_hosts=live.ledger.seen.n_hosts,
+            n_hosts_resting=live.health.n_failing,
+            n_hosts_given_up=live.health.n_given_up,
+            n_bytes=live.n_bytes,
+            pages_per_s=rate,
+            elapsed_s=now - self._started,
+            left_s=_left_s(goal.budget, goal.until, n_done, self._certificate.lower, rate, rise),
+            certificate=self._certificate,
+            until=goal.until,
+            budget=goal.budget,
+            outcomes=dict(live.outcomes.most_common()),
+        )
+        live.ledger.figures = figures.as_dict()
+        return figures
+
+    def _refresh_certificate(self, now: float, exact: bool) -> None:
+        if exact or now >= self._next_certificate:
+            self._certificate = self._live.crawl.certificate(1e-9 if exact else 1e-4)
+            took = time.monotonic() - now
+            self._next_certificate = now + max(0.5, took / _CERTIFICATE_SHARE)
+
+    def _rates(self) -> tuple[float, float]:
+        """Pages per second and rise of the lower bound per second, lately."""
+        (t0, n0, lower0), (t1, n1, lower1) = self._past[0], self._past[-1]
+        return ((n1 - n0) / (t1 - t0), (lower1 - lower0) / (t1 - t0)) if t1 > t0 else (0.0, 0.0)
+
+
+def dead_mass(live: LiveCrawl) -> float:
+    """The share of a surfer's time on failed pages (404, images), as the links known now have it: covered, but useless."""
+    crawl = live.crawl
+    failed = crawl.states() == PageState.FAILED
+    if not failed.any():
+        return 0.0
+    rank = pagerank(crawl.web.freeze(), crawl.trusted.vector(crawl.web.n_pages), crawl.coverage.damping)
+    return float(rank[failed].sum())
+
+
+def _left_s(
+    budget: int | None, until: float | None, n_done: int, lower: float, rate: float, rise: float
+) -> float | None:
+    """Seconds to the goal at this rate; None where nobody can tell."""
+    estimates = []
+    if budget is not None and rate > 0:
+        estimates.append(max(budget - n_done, 0) / rate)
+    if until is not None and rise > 0:
+        estimates.append(max(until - lower, 0.0) / rise)
+    return min(estimates) if estimates else None

@@ -1,0 +1,212 @@
+"""How a crawl stands, told from its folder alone: while another process crawls, and when it is over."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orienteer.crawl.crawl import PageState
+from orienteer.crawl.plan import CrawlPlan
+from orienteer.frontier.seen import SeenUrls
+from orienteer.graph.coverage import Certificate
+from orienteer.progress import Progress, silent
+from orienteer.settings import to_table
+from orienteer.store.failures import damaged
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.survey import Group, Survey, holder_of
+
+DONE = (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED)
+_STAGE = "reading the crawl"
+
+
+@dataclass(frozen=True)
+class HostPages:
+    """The pages of a host. `n_known` are all its URLs that were seen, those outside the scope too."""
+
+    host: str
+    n_fetched: int
+    n_failed: int
+    n_blocked: int
+    n_known: int
+
+
+@dataclass(frozen=True)
+class FolderStatus:
+    """What a crawl folder tells. `report` was written when the last run ended, `figures` then or since.
+
+    `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
+    largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen.
+    """
+
+    folder: Path
+    plan: CrawlPlan
+    holder: int | None
+    n_urls: int
+    groups: tuple[Group, ...]
+    hosts: tuple[HostPages, ...]
+    n_hosts: int
+    n_hosts_known: int
+    first_time: float | None
+    last_time: float | None
+    archive_bytes: int
+    database_bytes: int
+    figures: Mapping[str, Any] | None
+    report: Mapping[str, Any] | None
+
+    def outcomes(self, state: PageState) -> dict[str, int]:
+        """How many pages of this state had which outcome, the most frequent first."""
+        return {group.outcome: group.n_pages for group in self.groups if group.state == state}
+
+    def n_pages(self, *states: PageState) -> int:
+        return sum(group.n_pages for group in self.groups if group.state in states)
+
+    @property
+    def n_duplicates(self) -> int:
+        return sum(group.n_duplicates for group in self.groups)
+
+    @property
+    def n_near_duplicates(self) -> int:
+        return sum(group.n_near_duplicates for group in self.groups)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The last one that was written down."""
+        values = (self.figures or {}).get("certificate")
+        return _certificate(values) if isinstance(values, Mapping) else None
+
+    @property
+    def report_is_current(self) -> bool:
+        """Whether the report is of all that is here: a run that was killed has written none."""
+        figures = (self.report or {}).get("figures")
+        return isinstance(figures, Mapping) and _n_done(figures) == self.n_pages(*DONE)
+
+    @property
+    def figures_are_current(self) -> bool:
+        return self.figures is not None and _n_done(self.figures) == self.n_pages(*DONE)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "is_running": self.holder is not None,
+            "process": self.holder or None,
+            "settings": {part.name: to_table(getattr(self.plan, part.name)) for part in fields(self.plan)},
+            "n_urls": self.n_urls,
+            "pages": {
+                state.name.lower(): {"n_pages": self.n_pages(state), "outcomes": self.outcomes(state)} for state in DONE
+            },
+            "n_duplicates": self.n_duplicates,
+            "n_near_duplicates": self.n_near_duplicates,
+            "n_hosts": self.n_hosts,
+            "n_hosts_known": self.n_hosts_known,
+            "hosts": [asdict(host) for host in self.hosts],
+            "first_time": self.first_time,
+            "last_time": self.last_time,
+            "archive_bytes": self.archive_bytes,
+            "database_bytes": self.database_bytes,
+            "figures": self.figures,
+            "figures_are_current": self.figures_are_current,
+            "report": self.report,
+            "report_is_current": self.report_is_current,
+        }
+
+
+def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
+    """How the crawl in this folder stands. Reads through all of its URLs and pages; nothing is written."""
+    with CrawlFolder.open(path, read_only=True) as folder, Survey(folder.database.path) as survey:
+        plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        report = _report(folder.report_path)
+        hosts, n_hosts, n_hosts_known = _hosts(survey, max_hosts, progress)
+        first, last = survey.times() or (None, None)
+        return FolderStatus(
+            folder=path,
+            plan=plan,
+            holder=holder_of(path),
+            n_urls=survey.n_urls(),
+            groups=tuple(survey.groups()),
+            hosts=hosts,
+            n_hosts=n_hosts,
+            n_hosts_known=n_hosts_known,
+            first_time=first,
+            last_time=last,
+            archive_bytes=_size_of(path / "archive", "*.warc.gz"),
+            database_bytes=_size_of(path, "crawl.db*"),
+            figures=_newest((report or {}).get("figures"), survey.get("figures")),
+            report=report,
+        )
+
+
+def seen_urls(survey: Survey, progress: Progress = silent) -> SeenUrls:
+    """The URLs of a crawl with their hosts, numbered as the crawl has numbered them."""
+    seen = SeenUrls(secrets.token_bytes(16))
+    n_urls = survey.n_urls()
+    try:
+        for block in survey.url_blocks():
+            seen.number_lines(block)
+            progress(_STAGE, len(seen), n_urls)
+    except ValueError as error:
+        raise damaged(survey.path, error) from None
+    return seen
+
+
+def _hosts(survey: Survey, max_hosts: int, progress: Progress) -> tuple[tuple[HostPages, ...], int, int]:
+    """The hosts with the most pages done; how many have any; how many were seen."""
+    seen = seen_urls(survey, progress)
+    n_by_state = {state: np.zeros(seen.n_hosts, np.int64) for state in DONE}
+    for pages, states in survey.states():
+        if pages.max() >= len(seen):
+            raise damaged(survey.path, f"page {pages.max()} has no URL")
+        for state, n_pages in n_by_state.items():
+            n_pages += np.bincount(seen.hosts[pages[states == state]], minlength=seen.n_hosts)
+    n_known = np.bincount(seen.hosts, minlength=seen.n_hosts)
+    n_done = np.sum(list(n_by_state.values()), axis=0)
+    most_first = np.lexsort((-n_known, -n_done))
+    n_hosts = int(np.count_nonzero(n_done))
+    names = seen.host_names
+    columns = [*(n_by_state[state] for state in DONE), n_known]
+    hosts = tuple(
+        HostPages(names[host], *[int(column[host]) for column in columns])
+        for host in most_first[: min(max_hosts, n_hosts)].tolist()
+    )
+    return hosts, n_hosts, seen.n_hosts
+
+
+def _report(path: Path) -> dict[str, Any] | None:
+    """The report of the last run; None where there is none, or none that can be read: it is never the truth."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) else None
+
+
+def _newest(*written: Any) -> Mapping[str, Any] | None:
+    """The figures of the most pages; the first of equals."""
+    return max((figures for figures in written if isinstance(figures, Mapping)), key=_n_done, default=None)
+
+
+def _certificate(values: Mapping[str, Any]) -> Certificate | None:
+    names = [part.name for part in fields(Certificate)]
+    try:
+        return Certificate(*(float(values[name]) for name in names))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _n_done(figures: Mapping[str, Any]) -> int:
+    counts = (figures.get(name) for name in ("n_fetched", "n_failed", "n_blocked"))
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def _size_of(folder: Path, pattern: str) -> int:
+    n_bytes = 0
+    for file in folder.glob(pattern):
+        with contextlib.suppress(OSError):  # a crawl that ends takes its write-ahead log with it
+            n_bytes += file.stat().st_size
+    return n_bytes

@@ -1,0 +1,365 @@
+"""A crawl and its folder in step: whatever happens to a page is told to the Crawl and written down, in the same order.
+
+Every such event has a *position*, counted from 0: a page was fetched, redirected, failed or blocked, or pages became
+known from elsewhere than a link. Opening the folder again tells them to a new Crawl in that order, so it ends up where
+the old one was, whatever the policy; a checkpoint saves telling the first part. What was not acknowledged when the
+process died has not happened: those pages are fetched again.
+
+URLs are numbered in order of discovery, inside and outside the scope alike. The Crawl only hears of the links inside.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from orienteer.crawl.checkpoint import Arrays, checkpoint, restore
+from orienteer.crawl.crawl import Crawl, PageState
+from orienteer.crawl.plan import CrawlPlan
+from orienteer.crawl.scope import Scope
+from orienteer.extract import near_duplicates
+from orienteer.extract.page import Page
+from orienteer.fetch.outcome import Fetched, Outcome
+from orienteer.frontier.seen import SeenUrls
+from orienteer.graph.growing_graph import grown
+from orienteer.policies.policy import TrustedPages
+from orienteer.policies.policy_spec import PolicySpec
+from orienteer.store.archive import Position
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.page_row import NO_LINKS, PageRow
+from orienteer.store.record import ArchivedResponse
+
+_CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
+_FROM_SITEMAP = 1  # the depth of a page that a sitemap names
+# Answers that are whole: they go into the archive, whatever they say.
+_ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
+
+
+class Ledger:
+    """The Crawl, the numbers of its URLs, and the folder that makes them durable."""
+
+    def __init__(self, folder: CrawlFolder, plan: CrawlPlan) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.database = folder.database
+        self.scope = Scope(plan.scope, plan.crawl.seeds)
+        self.seen = SeenUrls(secrets.token_bytes(16))
+        self.position = 0  # of the next event
+        self._hops: dict[int, int] = {}  # redirects that led to a page
+        self._seed_names = set(range(len(plan.crawl.seeds)))  # the seeds, and what they redirect to
+        self._depth: NDArray[np.uint16] = np.zeros(1024, np.uint16)  # 1 + links from a seed; 0: not known
+        self._unacknowledged = 0
+        self._next_checkpoint = time.monotonic() + 30.0
+        self.figures: dict[str, Any] | None = None  # to be kept for `status` at the next acknowledgement
+        self._open()
+
+    # -- what happens to pages ----------------------------------------------------------------------------------
+
+    def fetched(self, page: int, answer: Fetched, content: Page, now: float) -> None:
+        """The page is there. Its links are numbered and followed, unless it only repeats another page."""
+        digest = near_duplicates.digest(answer.content)
+        same_as = self._duplicate_of(digest)
+        similar_to = self._near_duplicate_of(page, content.text) if same_as is None else None
+        merged = same_as if self.plan.crawl.duplicates == "merge" else None
+        merged = similar_to if merged is None and self.plan.crawl.near_duplicates == "merge" else merged
+        if merged is None:
+            links, outside = self._numbered(content.links, self.depth(page) + 1)
+        else:
+            links, outside = np.array([merged], np.uint32), NO_LINKS
+        self._write(
+            page, PageState.FETCHED, "ok", answer, links, outside=outside, digest=digest, title=content.title,
+            language=content.language, noindex=content.noindex, redirect_to=merged, duplicate_of=same_as,
+            near_duplicate_of=similar_to,
+        )  # fmt: skip
+        self._tell(page, PageState.FETCHED, merged, links, now)
+
+    def redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
+        """The page is elsewhere: a redirect that goes round in circles, goes on for ever or leaves the scope fails."""
+        if page in self._seed_names and not self.scope.contains([target])[0]:
+            self.scope.widen(target)
+        if not self.scope.contains([target])[0]:
+            _, outside = self._numbered([target], self.depth(page))
+            return self.failed(page, "redirect leaves the scope", answer, now, outside)
+        ids, _ = self._numbered([target], self.depth(page))
+        n_hops = self._hops.get(page, 0) + 1
+        if self.crawl.n_redirects_from(int(ids[0]), until=page) is None:
+            return self.failed(page, "redirect loop", answer, now, ids)
+        if n_hops > self.plan.fetch.max_redirects:
+            return self.failed(page, "too many redirects", answer, now, ids)
+        self._note_redirect(page, int(ids[0]))
+        self._write(page, PageState.FETCHED, "redirect", answer, ids, redirect_to=int(ids[0]))
+        self._tell(page, PageState.FETCHED, int(ids[0]), ids, now)
+
+    def failed(
+        self, page: int, outcome: str, answer: Fetched, now: float, outside: NDArray[np.uint32] = NO_LINKS
+    ) -> None:
+        """It is known what there is: no page, or nothing with links in it."""
+        self._write(page, PageState.FAILED, outcome, answer, NO_LINKS, outside=outside)
+        self._tell(page, PageState.FAILED, None, NO_LINKS, now)
+
+    def blocked(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
+        """The page will not be fetched; without an answer its host was not asked."""
+        self._write(page, PageState.BLOCKED, reason, answer, NO_LINKS)
+        self.crawl.blocked(page, now, 0.0 if answer is None else None)
+
+    def discovered(self, urls: Sequence[str]) -> int:
+        """A sitemap names these pages; how many of them were new."""
+        ids, _ = self._numbered(urls, _FROM_SITEMAP)
+        before = len(self.crawl.frontier)
+        self.database.add_known(self.position, ids)
+        self._count()
+        self.crawl.discover(ids, self.seen.hosts[ids])
+        return len(self.crawl.frontier) - before
+
+    def note(self, kind: str, host: int, detail: str) -> None:
+        """Write down something about a host."""
+        self.database.add_event(time.time(), kind, host, detail=detail)
+        self._unacknowledged += 1
+
+    # -- what is known ------------------------------------------------------------------------------------------
+
+    def url(self, page: int) -> str:
+        return self.database.url(page)
+
+    def host(self, page: int) -> int:
+        return int(self.seen.hosts[page])
+
+    def host_named(self, name: str) -> int | None:
+        """The number of a host; None if no URL of it is known."""
+        return self.seen.find_host(name)
+
+    def depth(self, page: int) -> int:
+        """Links from a seed, by the shortest way known."""
+        return max(int(self._depth[page]) - 1, 0)
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def acknowledge(self) -> None:
+        """Make all that has happened durable."""
+        if self._unacknowledged:
+            if self.figures is not None:
+                self.database.set("figures", self.figures)
+            self.folder.acknowledge()
+            self._unacknowledged = 0
+
+    def checkpoint_if_due(self, now: float) -> None:
+        """Save a checkpoint, rarely enough that it costs next to nothing."""
+        if now >= self._next_checkpoint:
+            self.checkpoint()
+            self._next_checkpoint = now + max(60.0, (time.monotonic() - now) / _CHECKPOINT_SHARE)
+
+    def checkpoint(self) -> None:
+        """Save what makes the next opening quick."""
+        self.acknowledge()
+        self.folder.write_checkpoint(checkpoint(self.crawl) | {"position": np.array(self.position)})
+
+    def _write(
+        self, page: int, state: PageState, outcome: str, answer: Fetched | None, links: NDArray[np.uint32], **rest: Any
+    ) -> None:
+        archived = self._archived(answer)
+        row = PageRow(
+            id=page,
+            position=self.position,
+            state=int(state),
+            outcome=outcome,
+            status=answer.status if answer else 0,
+            time=answer.started_at if answer else time.time(),
+            archive_file=archived and archived.file,
+            archive_offset=archived and archived.offset,
+            archive_bytes=archived and archived.size_bytes,
+            size_bytes=len(answer.content) if answer else 0,
+            content_type=answer.content_type if answer else "",
+            depth=self.depth(page),
+            links=links,
+            **rest,
+        )
+        self.database.add_page(row)
+        self._count()
+
+    def _archived(self, answer: Fetched | None) -> Position | None:
+        """What was received goes into the archive, if it is whole."""
+        if answer is None or answer.outcome not in _ARCHIVED:
+            return None
+        return self.folder.archive.append(
+            ArchivedResponse(
+                url=answer.request.url,
+                time=answer.started_at,
+                raw_headers=answer.raw_headers,
+                body=answer.body,
+                address=answer.address,
+                protocol=answer.protocol,
+            )
+        )
+
+    def _count(self) -> None:
+        self.position += 1
+        self._unacknowledged += 1
+
+    def _tell(self, page: int, state: PageState, target: int | None, links: NDArray[np.uint32], now: float) -> None:
+        """The Crawl hears of an event; the same when it happens and when the folder is opened again."""
+        hosts = self.seen.hosts
+        if state is PageState.BLOCKED:
+            self.crawl.blocked(page, now)
+        elif state is PageState.FAILED:
+            self.crawl.failed(page, now)
+        elif target is not None:
+            self.crawl.redirected(page, target, now, int(hosts[target]))
+        else:
+            self.crawl.fetched(page, links, now, hosts[links])
+
+    def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The ids of URLs inside and outside the scope; new ones are written down."""
+        if not urls:
+            return NO_LINKS, NO_LINKS
+        first = len(self.seen)
+        ids, new = self.seen.number(urls)
+        if len(new):
+            self.database.add_urls(first, [urls[k] for k in new.tolist()])
+        self._reach(ids, np.uint16(min(depth, 65_000) + 1))
+        inside = self.scope.contains(urls)
+        numbers = ids.astype(np.uint32)
+        return numbers[inside], numbers[~inside]
+
+    def _reach(self, ids: NDArray[Any], one_more_than_depth: Any) -> None:
+        self._depth = grown(self._depth, len(self.seen))
+        before = self._depth[ids]
+        self._depth[ids] = np.where(before == 0, one_more_than_depth, np.minimum(before, one_more_than_depth))
+
+    def _note_redirect(self, page: int, target: int) -> None:
+        self._hops[target] = max(self._hops.get(target, 0), self._hops.get(page, 0) + 1)
+        if page in self._seed_names:
+            self._seed_names.add(target)
+
+    # -- duplicates ---------------------------------------------------------------------------------------------
+
+    def _duplicate_of(self, digest: bytes) -> int | None:
+        return None if self.plan.crawl.duplicates == "off" else self.database.page_with_digest(digest)
+
+    def _near_duplicate_of(self, page: int, text: str) -> int | None:
+        """The first page whose text is nearly this one's. If there is none, later pages may find this one."""
+        if self.plan.crawl.near_duplicates == "off":
+            return None
+        signature = near_duplicates.signature(text)
+        if signature is None:
+            return None
+        bands = near_duplicates.bands(signature)
+        for other in self.database.pages_in_bands(bands):
+            seen_before = self.database.signature(other)
+            if seen_before is not None and near_duplicates.similarity(signature, seen_before) >= near_duplicates.NEAR:
+                return other
+        self.database.add_bands(page, bands, signature)  # only here: what repeats a page need not be found by a third
+        return None
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Number the URLs that are known, and bring a new Crawl to where the old one was."""
+        seeds = self.plan.crawl.seeds
+        if self.database.n_urls() == 0:
+            self.seen.number(seeds)
+            self.database.add_urls(0, seeds)
+            self._unacknowledged += 1
+        else:
+            for block in self.database.url_blocks():
+                self.seen.number_lines(block)
+        self._reach(np.arange(len(seeds)), np.uint16(1))
+        self.crawl = self._new_crawl()
+        saved = self.folder.read_checkpoint()
+        try:
+            self._resume(saved)
+        except (KeyError, ValueError, TypeError, AttributeError):  # a checkpoint of another version: everything is told anew
+            if saved is None:
+                raise
+            self.crawl = self._new_crawl()
+            self._resume(None)
+        self.crawl.reconsider()
+
+    def _new_crawl(self) -> Crawl:
+        n_seeds = len(self.plan.crawl.seeds)
+        trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
+        policy = PolicySpec.parse(self.plan.crawl.policy).make(self.plan.crawl.damping)
+        return Crawl(policy, trusted, self.plan.goal(), self.plan.politeness, self.seen.hosts[:n_seeds])
+
+    def _resume(self, saved: Arrays | None) -> None:
+        """Go through all that has happened. The Crawl hears of what is not in the checkpoint."""
+        told = 0 if saved is None else int(saved["position"])
+        if told > self.database.next_position():
+            raise ValueError("the checkpoint is of another crawl")
+        is_restored = saved is None
+        for events in self.database.pages_after():
+            first, last = _positions(events)
+            self.position = last + 1
+            n_old = 0
+            if isinstance(events, DonePages):
+                self._note_again(events)
+                n_old = int(np.searchsorted(events.positions, told))
+                self._link_again(events, n_old)
+            else:
+                self._reach(events.pages, np.uint16(_FROM_SITEMAP + 1))
+            if last >= told and not is_restored:
+                self._restore(saved)
+                is_restored = True
+            if isinstance(events, DonePages):
+                for k in range(n_old, len(events.pages)):
+                    self._tell_again(events, k)
+            elif first >= told:
+                self.crawl.discover(events.pages, self.seen.hosts[events.pages])
+        if not is_restored:
+            self._restore(saved)
+
+    def _restore(self, saved: Arrays | None) -> None:
+        assert saved is not None
+        n_pages = int(saved["crawl.n_pages"])
+        self.crawl.web.know(n_pages)
+        self.crawl.web.set_hosts(np.arange(n_pages), self.seen.hosts[:n_pages])
+        restore(self.crawl, saved)
+
+    def _note_again(self, events: DonePages) -> None:
+        """Depths and redirects, as they came about."""
+        self._depth = grown(self._depth, len(self.seen))
+        is_redirect = events.redirects >= 0
+        _reach_in_order(events.pages, events.link_offsets, events.links, is_redirect, self._depth)
+        for k in np.flatnonzero(is_redirect).tolist():
+            page, target = int(events.pages[k]), int(events.redirects[k])
+            if page in self._seed_names and not self.scope.contains([self.url(target)])[0]:
+                self.scope.widen(self.url(target))
+            self._note_redirect(page, target)
+
+    def _link_again(self, events: DonePages, n: int) -> None:
+        """Enter the links of the first n pages into the web, for a Crawl that knows of them by its checkpoint."""
+        kept = np.flatnonzero(events.states[:n] != PageState.BLOCKED)  # those others have no links
+        offsets = np.append(events.link_offsets[kept], events.link_offsets[n])
+        self.crawl.web.add_batch(events.pages[kept], offsets, events.links[: offsets[-1]])
+
+    def _tell_again(self, events: DonePages, k: int) -> None:
+        page, state = int(events.pages[k]), PageState(int(events.states[k]))
+        target = int(events.redirects[k])
+        if state is not PageState.BLOCKED:
+            self.crawl.take(page)
+        links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
+        self._tell(page, state, target if target >= 0 else None, links, 0.0)
+
+
+def _positions(events: DonePages | KnownPages) -> tuple[int, int]:
+    """The first and the last position of some events."""
+    if isinstance(events, KnownPages):
+        return events.position, events.position
+    return int(events.positions[0]), int(events.positions[-1])
+
+
+@njit(cache=True, nogil=True)
+def _reach_in_order(pages: Any, offsets: Any, links: Any, is_redirect: Any, depth: Any) -> None:
+    """Depths (plus 1) as they were found page by page; a redirect's target is as deep as the redirect."""
+    for k in range(len(pages)):
+        reached = depth[pages[k]] + (0 if is_redirect[k] else 1)
+        for j in range(offsets[k], offsets[k + 1]):
+            target = links[j]
+            if depth[target] == 0 or depth[target] > reached:
+                depth[target] = reached

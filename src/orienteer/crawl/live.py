@@ -1,0 +1,237 @@
+"""A crawl of the real web: the Crawl chooses pages, the Fetcher gets them, the Ledger makes them durable.
+
+One thread does everything:
+
+    choose pages while there are free workers; ask for them
+    wait for answers; take the links out; tell the ledger
+    now and then: acknowledge what has happened, report, save a checkpoint
+
+What an answer means for a page:
+
+    a page                           fetched, its links are followed
+    a redirect                       fetched: another name of its target
+    404, an image, ...               failed: there is no page, or no links in it
+    403, too large, robots, too deep blocked: there may be a page, but it is not for us
+    time-out, 5xx, no connection     tried again later; blocked when it stays so
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from orienteer.crawl.errands import Errand, Errands
+from orienteer.crawl.host_health import HostHealth
+from orienteer.crawl.ledger import Ledger
+from orienteer.extract.page import extract_page
+from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.outcome import Fetched, Outcome, Request
+from orienteer.url import host_of
+
+_TICK_S = 0.25  # the longest wait before looking at the clock again
+_KEEP_OUT = frozenset((401, 402, 403, 407, 451))  # there is something, but not for us
+
+_GIVEN_UP = "host given up"
+
+
+class LiveCrawl:
+    """Drives a ledger's crawl over the network until its goal is reached, or somebody asks it to stop."""
+
+    def __init__(self, ledger: Ledger, fetcher: Fetcher) -> None:
+        plan = ledger.plan
+        self.ledger = ledger
+        self.crawl = ledger.crawl
+        self.fetcher = fetcher
+        self.health = HostHealth(plan.retry)
+        self.errands = Errands(plan.fetch.user_agent, plan.crawl.robots, plan.crawl.sitemaps)
+        self.outcomes: Counter[str] = Counter()
+        self.n_bytes = 0
+        self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
+        self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
+        self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
+        self._attempts: Counter[int] = Counter()
+        self._reads_text = plan.crawl.near_duplicates != "off"
+
+    def run(self, tick: Callable[[], None] = lambda: None) -> str:
+        """Crawl; why it ended: "coverage", "budget", "frontier empty" or "interrupted". `tick` is called now and then."""
+        commit_every_s = self.ledger.plan.crawl.commit_every_s
+        acknowledged = time.monotonic()
+        while True:
+            self._ask()
+            if self.fetcher.n_under_way == 0 and self._is_over():
+                break
+            for answer in self.fetcher.poll(self._patience()):
+                self._take_in(answer)
+            now = time.monotonic()
+            if now - acknowledged >= commit_every_s:
+                self.ledger.acknowledge()
+                self.ledger.checkpoint_if_due(now)
+                acknowledged = now
+            tick()
+        self.ledger.checkpoint()
+        return self.crawl.stopped_because or "interrupted"
+
+    @property
+    def n_under_way(self) -> int:
+        return self.fetcher.n_under_way
+
+    # -- asking -------------------------------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        """Start fetches while workers are free and a host may be asked."""
+        if self.stop_wanted >= 2:
+            self.fetcher.cancel()
+        if self.stop_wanted:
+            return
+        workers = self.ledger.plan.crawl.workers
+        while self.fetcher.n_under_way < workers:
+            page = self.crawl.next(time.monotonic())
+            if page is None:
+                return
+            self._ask_for(page)
+
+    def _ask_for(self, page: int) -> None:
+        now = time.monotonic()
+        host, url = self.ledger.host(page), self.ledger.url(page)
+        max_depth = self.ledger.plan.scope.max_depth
+        if self.health.is_given_up(host):
+            return self._block(page, _GIVEN_UP, None, now)
+        if max_depth is not None and self.ledger.depth(page) > max_depth:
+            return self._block(page, "too deep", None, now)
+        if host in self._held:
+            self._held[host].append(page)
+            return
+        errand = self.errands.next(host, url, now)
+        if errand is not None:
+            self._held[host] = []
+            self._errand_of[page] = errand
+            self.fetcher.start(Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes))
+        elif not self.errands.allows(host, url):
+            self._block(page, "robots.txt", None, now)
+        else:
+            self.fetcher.start(Request(url, page))
+
+    def _patience(self) -> float:
+        """How long to wait for answers before there is something else to do."""
+        later = None if self.stop_wanted else self.crawl.frontier.next_time()
+        if later is None or self.fetcher.n_under_way >= self.ledger.plan.crawl.workers:
+            return _TICK_S
+        return min(max(later - time.monotonic(), 0.0), _TICK_S)
+
+    def _is_over(self) -> bool:
+        if self.stop_wanted or self.crawl.stopped_because is not None:
+            return True
+        return len(self.crawl.frontier) == 0
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def _take_in(self, answer: Fetched) -> None:
+        page, now = answer.request.page, time.monotonic()
+        host = self.ledger.host(page)
+        self.n_bytes += len(answer.raw_headers) + len(answer.body)
+        errand = self._errand_of.pop(page, None)
+        if errand is not None:
+            self._take_in_errand(page, host, errand, answer, now)
+        elif answer.outcome is Outcome.CANCELLED:
+            self.crawl.retry(page, now, 0.0)
+        elif answer.outcome.is_transient:
+            self._try_again(page, host, answer, now)
+        else:
+            if answer.status:
+                self.health.answered(host)
+            self._attempts.pop(page, None)
+            self._take_in_page(page, answer, now)
+
+    def _take_in_page(self, page: int, answer: Fetched, now: float) -> None:
+        outcome = answer.outcome
+        if outcome is Outcome.OK:
+            self.outcomes["ok"] += 1
+            content = extract_page(
+                answer.content if is_html(answer.content_type) else b"",
+                answer.request.url,
+                answer.charset,
+                answer.headers.get("x-robots-tag") or "",
+                with_text=self._reads_text,
+            )
+            self.ledger.fetched(page, answer, content, now)
+        elif outcome is Outcome.REDIRECT and answer.location is not None:
+            self.outcomes["redirect"] += 1
+            self.ledger.redirected(page, answer, answer.location, now)
+        elif outcome is Outcome.UNWANTED_TYPE or (outcome is Outcome.CLIENT_ERROR and answer.status not in _KEEP_OUT):
+            self.outcomes[described(answer)] += 1
+            self.ledger.failed(page, described(answer), answer, now)
+        else:
+            self._block(page, described(answer), answer, now)
+
+    def _try_again(self, page: int, host: int, answer: Fetched, now: float) -> None:
+        """The host has a difficulty: it rests, and the page is tried again, unless it has been often enough."""
+        self.outcomes[described(answer)] += 1
+        rest_s = self._rest_s(host, answer, now)
+        self._attempts[page] += answer.outcome is not Outcome.SLOW_DOWN
+        if self.health.is_given_up(host) or self._attempts[page] >= self.ledger.plan.retry.max_attempts:
+            del self._attempts[page]
+            self.ledger.blocked(page, described(answer), answer, now)
+            self.crawl.frontier.rest(host, now + rest_s)
+        else:
+            self.crawl.retry(page, now, rest_s)
+
+    def _rest_s(self, host: int, answer: Fetched, now: float) -> float:
+        """How long a host in trouble rests; one that is given up need not, since it is not asked any more."""
+        why = described(answer)
+        rest_s = self.health.failed(host, now, answer.retry_after_s, why)
+        if rest_s is None:
+            self.ledger.note("host given up", host, self.health.reason(host))
+        return rest_s or 0.0
+
+    def _block(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
+        self.outcomes[reason] += 1
+        self.ledger.blocked(page, reason, answer, now)
+
+    # -- errands ------------------------------------------------------------------------------------------------
+
+    def _take_in_errand(self, page: int, host: int, errand: Errand, answer: Fetched, now: float) -> None:
+        rest_s: float | None = None
+        if answer.outcome is Outcome.CANCELLED:
+            rest_s = 0.0
+        elif errand.is_robots:
+            rest_s = self._take_in_robots(host, answer, now)
+        else:
+            pages, sitemaps = self.errands.sitemap_came(answer)
+            self._take_in_sitemap(pages, sitemaps)
+        for waiting in (page, *self._held.pop(host)):
+            self.crawl.retry(waiting, now, rest_s)
+
+    def _take_in_robots(self, host: int, answer: Fetched, now: float) -> float | None:
+        """How long the host must rest because its robots.txt is out of reach; None: no longer than usual."""
+        robots = self.errands.robots_came(host, answer, now)
+        if robots is None and answer.outcome is Outcome.REDIRECT:
+            return None
+        if robots is None:
+            self.outcomes["robots.txt out of reach"] += 1
+            return self._rest_s(host, answer, now)
+        self.health.answered(host)
+        if robots.delay_s is not None and robots.delay_s > self.ledger.plan.politeness.delay_s:
+            self.crawl.frontier.set_delay(host, robots.delay_s)
+        self._take_in_sitemap([], robots.sitemaps)
+        return None
+
+    def _take_in_sitemap(self, pages: list[str], sitemaps: list[str]) -> None:
+        pages = [url for url, is_inside in zip(pages, self.ledger.scope.contains(pages), strict=True) if is_inside]
+        if pages:
+            self.ledger.discovered(pages)
+        for url in sitemaps:
+            host = self.ledger.host_named(host_of(url))
+            if host is not None and self.ledger.scope.contains([url])[0]:
+                self.errands.expect_sitemaps(host, [url])
+
+
+def is_html(content_type: str) -> bool:
+    return content_type in ("", "text/html", "application/xhtml+xml")
+
+
+def described(answer: Fetched) -> str:
+    """The outcome in a word or two, with the status where there is one: `404`, `timed out`, `unwanted type`."""
+    if answer.outcome in (Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN):
+        return f"http {answer.status}"
+    return str(answer.outcome)

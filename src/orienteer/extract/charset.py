@@ -1,0 +1,51 @@
+"""The encoding of a page, chosen as browsers choose it."""
+
+from __future__ import annotations
+
+import codecs
+from functools import lru_cache
+
+from turbohtml import parse
+from turbohtml.detect import detect
+
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def charset_of(html: bytes, charset: str | None = None) -> str:
+    """The encoding of a page: by its byte order mark, else the HTTP header's `charset`, else what it says or seems.
+
+    It is a name of the Encoding standard in lower case, as in "utf-8" or "windows-1252".
+
+    >>> charset_of(b"<meta charset=latin1>"), charset_of(b"", "no such charset"), charset_of(b"caf\\xe9", "UTF8")
+    ('windows-1252', 'utf-8', 'utf-8')
+    """
+    named = None if charset is None or html.startswith(_BYTE_ORDER_MARKS) else _standard_name(charset)
+    return named or (detect(html).encoding or "utf-8").lower().removesuffix("-sig")
+
+
+def decoded(html: bytes, charset: str | None = None) -> str:
+    """The text of a page, without a byte order mark; whatever cannot be decoded becomes U+FFFD."""
+    return as_utf8(html, charset_of(html, charset)).decode()
+
+
+def as_utf8(html: bytes, charset: str) -> bytes:
+    """A page of the encoding that `charset_of` has told in UTF-8, without errors and byte order mark."""
+    if charset == "utf-8":
+        html = html.removeprefix(codecs.BOM_UTF8)
+        try:
+            html.decode()
+        except UnicodeDecodeError:
+            return html.decode(errors="replace").encode()
+        return html
+    return html.decode(f"whatwg-{charset}").removeprefix("\ufeff").encode(errors="replace")
+
+
+@lru_cache(maxsize=64)
+def _standard_name(label: str) -> str | None:
+    """The encoding that a label means by the Encoding standard; None for any other label."""
+    # Asking Python's own registry would keep every label a server makes up in memory for good.
+    try:
+        name = parse(b"", encoding=label).encoding
+    except (LookupError, ValueError):
+        return None
+    return None if name is None else name.lower()

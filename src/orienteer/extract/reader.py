@@ -1,0 +1,294 @@
+"""Reading a page: from its tokens to what it says.
+
+Only the tokens of the page are read, no tree is built: a tree costs up to thousands of times the memory of the page
+where formatting elements are left open (the standard wants them reopened in every paragraph), and square time where
+`<html>` is repeated. A pass over the tokens is linear in whatever a page holds, and finds the same links and words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from turbohtml import Tokenizer
+
+from orienteer.extract.language import primary_language
+from orienteer.extract.markup import READ_ANYWAY, Lightener
+from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of
+from orienteer.extract.whitespace import BLOCK_MARK, lines
+
+MAX_TITLE_CHARS = 1_000  # also of a heading and of the description
+MAX_ANCHOR_CHARS = 200
+
+# Elements that stand on lines of their own, or at least apart from the words beside them.
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "br", "button", "caption", "center", "dd", "details", "dialog",
+    "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4",
+    "h5", "h6", "header", "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav", "ol", "optgroup",
+    "option", "p", "plaintext", "pre", "search", "section", "select", "summary", "table", "tbody", "td", "textarea",
+    "tfoot", "th", "thead", "tr", "ul", "xmp",
+))  # fmt: skip
+
+# Elements whose text no reader sees where it stands.
+_UNSEEN = {name: name for name in ("iframe", "noembed", "script", "style", "template")} | {
+    READ_ANYWAY["noscript"]: "noscript"  # it says again what a script would, or that there should be one
+}
+
+_READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
+_READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img", "template")
+_LINKS_ONLY = Lightener(_READ, (), with_text=False)
+_WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
+
+# Names of start tags that make the tokenizer take for text what is none: of the elements that are read anyway, and of
+# elements that are empty, as in drawings (SVG), of which the tokenizer knows nothing. A mark goes into these names.
+_MISLEADING = re.compile(r"(<no)(?=script|frames)|(<s)(?=tyle\s*/>|cript\s*/>)|(<t)(?=itle\s*/>)", re.IGNORECASE)
+_MARKED = re.compile(f"(?<=<no){BLOCK_MARK}(?=script|frames)|(?<=<[st]){BLOCK_MARK}(?=tyle|cript|itle)", re.IGNORECASE)
+
+_PILCROW = " ¶"  # headings of documentation end in a link to themselves
+_FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
+
+# "5; url=next.html" with every liberty the standard takes: no "url=", quotes, a comma, a fraction of a second.
+_REFRESH = re.compile(r"""\s*[\d.]+[\s;,]+(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(.*))""", re.IGNORECASE | re.DOTALL)
+_MAX_REFRESH_CHARS = 4096
+
+_Attributes = list[tuple[str, str]]
+
+
+def read(html: bytes, with_text: bool = True) -> PageReader:
+    """What a page in UTF-8 says; without text, its links and what its head says."""
+    light = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html)
+    return read_whole(html, with_text) if light is None else _read(light.decode(), with_text, b"\0" in light)
+
+
+def read_whole(html: bytes, with_text: bool = True) -> PageReader:
+    """The same from all the tokens of the page, which takes several times as long."""
+    return _read(_MISLEADING.sub(rf"\g<0>{BLOCK_MARK}", html.decode()), with_text, is_odd=True)
+
+
+def _read(text: str, with_text: bool, is_odd: bool) -> PageReader:
+    reader = PageReader(with_text, is_odd)
+    tokenizer = Tokenizer()
+    tokenizer.feed(text)
+    tokenizer.close()
+    tokenizer.dispatch(reader)
+    reader.finish()
+    return reader
+
+
+class PageReader:
+    """What the tokenizer reports to. References are kept as written, but without their fragments."""
+
+    def __init__(self, with_text: bool, is_odd: bool) -> None:
+        self.references: dict[str, None] = {}
+        self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
+        self.headings: list[str] = []
+        self.title = self.text = self.description = self.language = ""
+        self.base: str | None = None
+        self.canonical: str | None = None
+        self.rules = RobotRules()
+        self._with_text = with_text
+        self._is_odd = is_odd  # it may hold zero bytes, and marks in names
+        self._parts: list[str] = []  # of the text; places in it are where something begins
+        self._anchor: int | None = None
+        self._anchor_reference = self._anchor_image = ""
+        self._heading: int | None = None
+        self._title: int | None = None
+        self._is_titled = False
+        self._unseen: tuple[str, int] | None = None
+        self._unseen_depth = 0
+        self.handle_data = self._parts.append
+
+    # Called for nothing: a built-in takes half the time of a function that passes.
+    handle_comment = handle_decl = handle_pi = bool
+
+    def handle_starttag(self, tag: str, attributes: _Attributes) -> None:
+        start = _STARTS.get(tag)
+        if start is not None:
+            if self._is_odd:
+                attributes = [(name, _MARKED.sub("", value)) for name, value in attributes]
+            start(self, dict(attributes))
+        elif tag in _BLOCKS:
+            self._parts.append(BLOCK_MARK)
+        elif tag in _UNSEEN:
+            self._hide(_UNSEEN[tag])
+
+    handle_startendtag = handle_starttag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a":
+            self._end_anchor()
+            return
+        if tag in _HEADINGS:
+            self._end_heading()
+        elif tag == "title":
+            self._end_title()
+        elif self._unseen is not None and tag == self._unseen[0]:
+            self._unseen_depth -= 1
+            if self._unseen_depth == 0:
+                self._show()
+        if tag in _BLOCKS:
+            self._parts.append(BLOCK_MARK)
+
+    def finish(self) -> None:
+        """All tokens were reported: end what is open, and make the text."""
+        self._end_title()
+        if self._unseen is not None:
+            self._show()
+        self._end_anchor()
+        self._end_heading()
+        if self._with_text:
+            self.text = lines(self._text_from(0))
+
+    def _text_from(self, start: int) -> str:
+        text = "".join(self._parts[start:])
+        return _MARKED.sub("", text).replace("\0", "") if self._is_odd else text
+
+    # Text that is not seen where it stands: taken out again at the end of its element.
+
+    def _hide(self, element: str) -> None:
+        if self._unseen is None:
+            self._unseen, self._unseen_depth = (element, len(self._parts)), 1
+        elif element == self._unseen[0] == "template":
+            self._unseen_depth += 1
+
+    def _show(self) -> None:
+        assert self._unseen is not None
+        start = self._unseen[1]
+        del self._parts[start:]
+        self._unseen = None
+        if self._anchor is not None:
+            self._anchor = min(self._anchor, start)
+        if self._heading is not None:
+            self._heading = min(self._heading, start)
+
+    # Links
+
+    def _add(self, reference: str | None) -> None:
+        if reference is not None:
+            self.references[reference.partition("#")[0]] = None
+
+    def _start_a(self, attributes: dict[str, str]) -> None:
+        if self._anchor is not None:
+            self._end_anchor()
+        reference = attributes.get("href")
+        if reference is None or ("rel" in attributes and _is_nofollow(attributes)):
+            return
+        reference = reference.partition("#")[0]
+        self.references[reference] = None
+        if reference and self._with_text:  # a link within the page says nothing about another
+            self._anchor, self._anchor_reference, self._anchor_image = len(self._parts), reference, ""
+
+    def _end_anchor(self) -> None:
+        if self._anchor is not None:
+            text = _collapsed(self._text_from(self._anchor), MAX_ANCHOR_CHARS) or self._anchor_image
+            if text:
+                self.anchors[self._anchor_reference, text] = None
+            self._anchor = None
+
+    def _start_img(self, attributes: dict[str, str]) -> None:
+        if self._anchor is not None and not self._anchor_image:
+            self._anchor_image = _collapsed(attributes.get("alt", ""), MAX_ANCHOR_CHARS)
+
+    def _start_area(self, attributes: dict[str, str]) -> None:
+        self._start_a(attributes)
+        self._start_img(attributes)
+        self._end_anchor()
+
+    def _start_frame(self, attributes: dict[str, str]) -> None:
+        self._add(attributes.get("src"))
+
+    def _start_iframe(self, attributes: dict[str, str]) -> None:
+        self._add(attributes.get("src"))
+        self._hide("iframe")
+
+    def _start_link(self, attributes: dict[str, str]) -> None:
+        relations = attributes.get("rel", "").lower().split()
+        if _FOLLOWED_RELATIONS.isdisjoint(relations):
+            return
+        if "nofollow" not in relations:
+            self._add(attributes.get("href"))
+        if "canonical" in relations:
+            self.canonical = self.canonical or attributes.get("href")
+
+    def _start_base(self, attributes: dict[str, str]) -> None:
+        if self.base is None:
+            self.base = attributes.get("href")
+
+    # Everything else
+
+    def _start_meta(self, attributes: dict[str, str]) -> None:
+        content = attributes.get("content", "")
+        name = attributes.get("name", "").strip().lower()
+        if name == "robots" or name == OUR_NAME:
+            self.rules |= rules_of(content)
+        elif name == "description":
+            self.description = self.description or _collapsed(content, MAX_TITLE_CHARS)
+        elif "http-equiv" in attributes:
+            header = attributes["http-equiv"].strip().lower()
+            if header == "refresh" and len(content) <= _MAX_REFRESH_CHARS:
+                target = _REFRESH.match(content)
+                if target is not None:
+                    self._add(target[target.lastindex or 0].strip() or None)
+            elif header == "content-language":
+                self.language = self.language or primary_language(content)
+
+    def _start_html(self, attributes: dict[str, str]) -> None:
+        declared = attributes.get("lang") or attributes.get("xml:lang") or ""
+        self.language = self.language or primary_language(declared)
+
+    def _start_body(self, attributes: dict[str, str]) -> None:
+        if self._unseen is not None and self._unseen[0] == "noscript":
+            self._show()  # it was left open in the head
+
+    def _start_title(self, attributes: dict[str, str]) -> None:
+        self._title = len(self._parts)
+
+    def _end_title(self) -> None:
+        if self._title is not None:
+            if not self._is_titled:
+                self.title = _collapsed(self._text_from(self._title), MAX_TITLE_CHARS)
+                self._is_titled = True
+            del self._parts[self._title :]
+            self._title = None
+
+    def _start_heading(self, attributes: dict[str, str]) -> None:
+        self._end_heading()
+        self._parts.append(BLOCK_MARK)
+        if self._with_text and self._unseen is None:
+            self._heading = len(self._parts)
+
+    def _end_heading(self) -> None:
+        if self._heading is not None:
+            heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS).rstrip(_PILCROW)
+            if heading:
+                self.headings.append(heading)
+            self._heading = None
+
+
+_HEADINGS = ("h1", "h2", "h3")
+_STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
+    "a": PageReader._start_a,
+    "area": PageReader._start_area,
+    "base": PageReader._start_base,
+    "body": PageReader._start_body,
+    "frame": PageReader._start_frame,
+    "h1": PageReader._start_heading,
+    "h2": PageReader._start_heading,
+    "h3": PageReader._start_heading,
+    "html": PageReader._start_html,
+    "iframe": PageReader._start_iframe,
+    "img": PageReader._start_img,
+    "link": PageReader._start_link,
+    "meta": PageReader._start_meta,
+    "title": PageReader._start_title,
+}
+
+
+def _is_nofollow(attributes: dict[str, str]) -> bool:
+    return "nofollow" in attributes["rel"].lower().split()
+
+
+def _collapsed(text: str, max_chars: int) -> str:
+    """Text with its white space collapsed, of bounded length."""
+    text = " ".join(text.split())
+    return text if len(text) <= max_chars else text[:max_chars].rstrip()

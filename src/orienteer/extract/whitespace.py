@@ -1,0 +1,52 @@
+"""White space as a browser shows it: any amount of it is one space, or the end of a line where blocks meet.
+
+Splitting a text into words and joining them again takes three times as long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orienteer.extract.kernel import kernel
+
+BLOCK_MARK = "\x1e"  # stands where a block begins or ends: the record separator, which is on no real page
+
+_SPACE, _LINE_END, _MARK = 0x20, 0x0A, 0x1E
+_NO_BREAK_SPACE = 0xC2, 0xA0  # in UTF-8
+
+
+def lines(text: str) -> str:
+    """A text with marks between its blocks: white space collapsed, each block on a line of its own, and no empty lines.
+
+    >>> lines(f" a\\n b{BLOCK_MARK} {BLOCK_MARK}c ")
+    'a b\\nc'
+    """
+    page = np.frombuffer(text.encode(), np.uint8)
+    rest = np.empty(len(page), np.uint8)
+    return rest[: _collapse(page, rest)].tobytes().decode().strip()
+
+
+@kernel
+def _collapse(page: Any, rest: Any) -> Any:
+    n, i, size = len(page), 0, 0
+    gap = 0  # what stands for the white space before i
+    while i < n:
+        byte = page[i]
+        i += 1
+        if byte == _SPACE or 9 <= byte <= 13:
+            gap = max(gap, 1)
+        elif byte == _NO_BREAK_SPACE[0] and i < n and page[i] == _NO_BREAK_SPACE[1]:
+            gap = max(gap, 1)
+            i += 1
+        elif byte == _MARK:
+            gap = 2
+        else:
+            if gap and size:
+                rest[size] = _SPACE if gap == 1 else _LINE_END
+                size += 1
+            gap = 0
+            rest[size] = byte
+            size += 1
+    return size

@@ -1,0 +1,108 @@
+"""Places where a crawler could stay for ever, on every host of a site; home pages link to them.
+
+/traps                  links to all of them
+/calendar/              every day links to the next day, the next month and the next year, without end
+/session/               every answer links to the same few pages under a session id never seen before
+/loop/a, /loop/b        redirect to each other
+/hops/n                 redirects to /hops/n-1; /hops/0 is a page
+/hops/endless/n         redirects to /hops/endless/n+1
+/links                  a page with a great many links, all of them 404
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import replace
+
+from orienteer.fake_web.answers import NOT_FOUND, Answer, redirect_to
+from orienteer.fake_web.site import RequestHeaders, Site
+
+ENTRANCE = "/traps"
+_DAY = re.compile(r"/calendar/(\d{4,5})-(\d\d)-(\d\d)")
+_HOP = re.compile(r"/hops/(endless/)?(\d{1,9})")
+_SESSION = re.compile(r"/session/(\w*)")
+_FIRST_DAY = "2026-01-01"
+
+
+def with_traps(site: Site, n_hops: int = 20, n_links: int = 100_000) -> Site:
+    """The site, with traps on every host."""
+    return _Trapped(site, n_hops, n_links)
+
+
+class _Trapped(Site):
+    def __init__(self, site: Site, n_hops: int, n_links: int) -> None:
+        self._site = site
+        self._n_hops = n_hops
+        self._n_links = n_links
+        self._n_sessions = 0
+
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        path = target.partition("?")[0]
+        trap = self._trap(path)
+        if trap is not None:
+            return trap
+        answer = self._site.answer(host, target, headers)
+        return _with_entrance(answer) if path == "/" and answer.status == 200 and answer.raw is None else answer
+
+    def _trap(self, path: str) -> Answer | None:
+        if path == ENTRANCE:
+            return self._entrance()
+        if path in ("/loop/a", "/loop/b"):
+            return redirect_to("/loop/b" if path == "/loop/a" else "/loop/a", 302)
+        if path == "/links":
+            return _page("Links", [f"/links/{k}" for k in range(self._n_links)])
+        if path == "/calendar/":
+            return _page("Calendar", [f"/calendar/{_FIRST_DAY}"])
+        if match := _DAY.fullmatch(path):
+            return _day(*map(int, match.groups()))
+        if match := _HOP.fullmatch(path):
+            return _hop(bool(match[1]), int(match[2]))
+        if match := _SESSION.fullmatch(path):
+            return self._session()
+        return None
+
+    def _entrance(self) -> Answer:
+        hops = [f"/hops/{self._n_hops}", "/hops/endless/0"]
+        return _page("Traps", ["/calendar/", "/session/", "/loop/a", *hops, "/links"])
+
+    def _session(self) -> Answer:
+        self._n_sessions += 1
+        names = ("", "news", "products", "contact")
+        return _page("Welcome", [f"/session/{name}?sid={self._n_sessions:08x}" for name in names])
+
+
+def _page(title: str, links: list[str]) -> Answer:
+    items = "".join([f'<li><a href="{link}">{link}</a>\n' for link in links])
+    return Answer(f"<!DOCTYPE html><title>{title}</title>\n<h1>{title}</h1>\n<ul>{items}</ul>\n")
+
+
+def _with_entrance(answer: Answer) -> Answer:
+    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+    return replace(answer, body=body + f'<p><a href="{ENTRANCE}">More</a></p>\n'.encode())
+
+
+def _day(year: int, month: int, day: int) -> Answer:
+    """A day, and three links into the future: time never ends, and the years after 9999 are like those before."""
+    try:
+        weekday = datetime.date(2000 + year % 400, month, day).strftime("%A")  # the calendar repeats after 400 years
+    except ValueError:
+        return NOT_FOUND
+    last_month = month == 12
+    links = (
+        _following(year, month, day),
+        (year + last_month, 1 if last_month else month + 1, 1),
+        (year + 1, month, 1),
+    )
+    return _page(f"{weekday}, {year}-{month:02}-{day:02}", [f"/calendar/{y:04}-{m:02}-{d:02}" for y, m, d in links])
+
+
+def _following(year: int, month: int, day: int) -> tuple[int, int, int]:
+    day_after = datetime.date(2000 + year % 400, month, day) + datetime.timedelta(1)
+    return year + (day_after.year - 2000 - year % 400), day_after.month, day_after.day
+
+
+def _hop(endless: bool, n: int) -> Answer:
+    if endless:
+        return redirect_to(f"/hops/endless/{n + 1}", 302)
+    return redirect_to(f"/hops/{n - 1}") if n else _page("The end of a long way", ["/"])

@@ -1,0 +1,282 @@
+"""The URLs a crawl has seen: each new one gets the next page id, without being kept.
+
+Kept is a hash of 128 bits per URL (16 bytes), its host (4 bytes), and its place in a table of ids (6 to 12 bytes). The
+hash is SipHash-2-4 under a secret random key, so nobody who writes a page can choose URLs that collide, or that crowd
+the table; n URLs contain two that are taken for one with a probability of at most n² / 2¹²⁹: less than 10⁻¹⁸ for ten
+billion. The URLs themselves are the store's affair. Host names are few, and are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.frontier.siphash import siphash128
+from orienteer.graph.growing_graph import grown
+from orienteer.graph.kernel import inlined, kernel
+from orienteer.graph.url_table import UrlTable
+
+_MAX_LOAD = 0.7
+_LINES_AT_ONCE = 1 << 12
+
+# Places in `counts`.
+_URLS, _HOSTS = range(2)
+
+# The columns of `spans`: where a URL begins and ends in the text, and its host in it.
+_START, _END, _HOST_START, _HOST_END = range(4)
+
+_NEWLINE, _SLASH, _COLON = ord("\n"), ord("/"), ord(":")
+
+
+class SeenUrls:
+    """Page ids and host ids of canonical URLs, both dense and in order of discovery.
+
+    `key` is 16 bytes, made by `secrets.token_bytes(16)` for each process and told to nobody.
+
+    >>> seen = SeenUrls(bytes(16))
+    >>> ids, new = seen.number(["http://a.example/", "http://b.example:81/x", "http://a.example/"])
+    >>> ids.tolist(), new.tolist(), seen.hosts.tolist(), seen.host_name(1)
+    ([0, 1, 0], [0, 1], [0, 1], 'b.example:81')
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 16:
+            raise ValueError(f"the key has {len(key)} bytes; it must have 16")
+        self._key: NDArray[np.uint64] = np.array(np.frombuffer(key, "<u8"), np.uint64)
+        self._counts: NDArray[np.int64] = np.zeros(2, np.int64)
+        self._digests: NDArray[np.uint64] = np.zeros(2 * 1024, np.uint64)
+        self._table: NDArray[np.uint32] = np.zeros(2048, np.uint32)  # 1 + page, 0 where nothing stands
+        self._hosts: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self._host_digests: NDArray[np.uint64] = np.zeros(2 * 64, np.uint64)
+        self._host_table: NDArray[np.uint32] = np.zeros(128, np.uint32)
+        self._names: NDArray[np.uint8] = np.zeros(1024, np.uint8)
+        self._name_offsets: NDArray[np.int64] = np.zeros(64, np.int64)
+
+    def __len__(self) -> int:
+        return int(self._counts[_URLS])
+
+    @property
+    def n_hosts(self) -> int:
+        return int(self._counts[_HOSTS])
+
+    @property
+    def hosts(self) -> NDArray[np.int32]:
+        """The host of every page; a view of the pages seen so far."""
+        return self._hosts[: len(self)]
+
+    @property
+    def host_names(self) -> UrlTable:
+        """The names of the hosts seen so far, `name` or `name:port`, by host id."""
+        offsets = self._name_offsets[: self.n_hosts + 1]
+        return UrlTable(self._names[: offsets[-1]], offsets)
+
+    def host_name(self, host: int) -> str:
+        return self.host_names[host]
+
+    def number(self, urls: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The page ids of the URLs, and which places of `urls` hold one seen for the first time.
+
+        A text that no canonical URL can be is refused (ValueError), and then none of them is taken in.
+        """
+        text = _as_array("\n".join(urls))
+        spans = np.empty((len(urls), 4), np.int64)
+        n_lines, end = _find_lines(text, 0, spans) if len(urls) else (0, 1)
+        if n_lines != len(urls) or end != len(text) + 1:
+            raise _refusal(next(url for url in urls if not _is_one_line(url)))
+        return self._number_spans(text, spans, len(text))
+
+    def number_lines(self, lines: bytes) -> int:
+        """Take in URLs that were seen before this process: one a line, all different. How many they were."""
+        text = np.frombuffer(lines, np.uint8)
+        end = len(text) - 1 if lines.endswith(b"\n") else len(text)
+        spans = np.empty((_LINES_AT_ONCE, 4), np.int64)
+        before, at = len(self), 0
+        while at < end:
+            start = at
+            n_lines, at = _find_lines(text[:end], at, spans)
+            if n_lines < 0:
+                raise _refusal(lines[at : at + 200].split(b"\n")[0].decode(errors="replace"))
+            _, new = self._number_spans(text, spans[:n_lines], at - start)
+            if len(new) < n_lines:
+                raise ValueError(f"a URL stands twice in the lines from byte {start} to {at}")
+        return len(self) - before
+
+    def find(self, url: str) -> int | None:
+        """The page id of a URL; None if it was not seen."""
+        page = int(_find(self._key, _as_array(url), self._table, self._digests))
+        return None if page < 0 else page
+
+    def find_host(self, name: str) -> int | None:
+        """The id of a host, `name` or `name:port`; None if no URL of it was seen."""
+        host = int(_find(self._key, _as_array(name), self._host_table, self._host_digests))
+        return None if host < 0 else host
+
+    def _number_spans(
+        self, text: NDArray[np.uint8], spans: NDArray[np.int64], n_bytes: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        ids, new = np.empty(len(spans), np.int64), np.empty(len(spans), np.int64)
+        hashes = np.empty((len(spans), 2), np.uint64)
+        self._make_room(len(spans), n_bytes)
+        n_new = _number(
+            self._key, text, spans, self._counts, self._digests, self._table, self._hosts,
+            self._host_digests, self._host_table, self._names, self._name_offsets, hashes, ids, new,
+        )  # fmt: skip
+        return ids, new[:n_new]
+
+    def _make_room(self, n_new: int, n_bytes: int) -> None:
+        n_urls, n_hosts = len(self) + n_new, self.n_hosts + n_new
+        if n_urls >= 2**32 - 1:
+            raise InputError("more than 4,294,967,294 distinct URLs: page ids are 32 bits wide")
+        self._digests, self._hosts = grown(self._digests, 2 * n_urls), grown(self._hosts, n_urls)
+        self._host_digests = grown(self._host_digests, 2 * n_hosts)
+        self._names = grown(self._names, int(self._name_offsets[self.n_hosts]) + n_bytes)
+        self._name_offsets = grown(self._name_offsets, n_hosts + 1)
+        self._table = _roomy(self._table, self._digests, len(self), n_urls)
+        self._host_table = _roomy(self._host_table, self._host_digests, self.n_hosts, n_hosts)
+
+
+def _as_array(text: str) -> NDArray[np.uint8]:
+    # Half a surrogate pair is let through: it is no ASCII either, and the kernel refuses it.
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def _is_one_line(url: str) -> bool:
+    return "\n" not in url and bool(_find_lines(_as_array(url), 0, np.empty((1, 4), np.int64))[0] == 1)
+
+
+def _refusal(text: str) -> ValueError:
+    return ValueError(f"not a canonical URL: {text[:100]!r}")
+
+
+def _roomy(table: NDArray[np.uint32], digests: NDArray[np.uint64], n: int, n_wanted: int) -> NDArray[np.uint32]:
+    """The table, or a larger one that has room for so many."""
+    if n_wanted <= _MAX_LOAD * len(table):
+        return table
+    larger = np.zeros(1 << int(n_wanted / _MAX_LOAD).bit_length(), np.uint32)
+    _fill(larger, digests, n)
+    return larger
+
+
+@inlined
+def _next(byte: int, text: Any, at: int) -> Any:
+    """Where the byte comes next from there on, or earlier something that no canonical URL contains."""
+    while at < len(text) and text[at] != byte and 32 < text[at] < 127:
+        at += 1
+    return at
+
+
+@inlined
+def _stands(byte: int, text: Any, at: int) -> Any:
+    return at < len(text) and text[at] == byte
+
+
+@kernel
+def _find_lines(text: Any, start: int, spans: Any) -> Any:
+    """Tell URLs and hosts apart, line by line, while there are rows; (lines told, where the next one begins).
+
+    Of a line that cannot be a canonical URL (visible ASCII, `://`, a host, `/`) it answers (-1, where it begins).
+    """
+    n_lines = 0
+    while n_lines < len(spans) and start <= len(text):
+        slash = _next(_SLASH, text, start)
+        host_end = _next(_SLASH, text, slash + 2)
+        end = _next(_NEWLINE, text, host_end)
+        has_scheme = slash > start + 1 and text[slash - 1] == _COLON and _stands(_SLASH, text, slash)
+        has_host = _stands(_SLASH, text, slash + 1) and _stands(_SLASH, text, host_end) and host_end > slash + 2
+        if not (has_scheme and has_host and (end == len(text) or text[end] == _NEWLINE)):
+            return -1, start
+        spans[n_lines, _START], spans[n_lines, _END] = start, end
+        spans[n_lines, _HOST_START], spans[n_lines, _HOST_END] = slash + 2, host_end
+        n_lines += 1
+        start = end + 1
+    return n_lines, start
+
+
+@kernel
+def _slot(table: Any, digests: Any, low: Any, high: Any) -> Any:
+    """The slot of a hash, or the empty one where it belongs."""
+    mask = np.uint64(len(table) - 1)
+    slot = low & mask
+    while table[slot] != 0:
+        at = 2 * (np.int64(table[slot]) - 1)
+        if digests[at] == low and digests[at + 1] == high:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel
+def _fill(table: Any, digests: Any, n: int) -> None:
+    """Enter the first n hashes, which are all different, into an empty table."""
+    mask = np.uint64(len(table) - 1)
+    for k in range(n):
+        slot = digests[2 * k] & mask
+        while table[slot] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = k + 1
+
+
+@kernel
+def _find(key: Any, text: Any, table: Any, digests: Any) -> Any:
+    low, high = siphash128(key, text, 0, len(text))
+    return np.int64(table[_slot(table, digests, low, high)]) - 1
+
+
+@kernel
+def _number(
+    key: Any, text: Any, spans: Any, counts: Any, digests: Any, table: Any, hosts: Any,
+    host_digests: Any, host_table: Any, names: Any, name_offsets: Any, hashes: Any, ids: Any, new: Any,
+) -> int:  # fmt: skip
+    """Fill `ids`, and `new` with the rows seen for the first time; how many these are. There must be room for all.
+
+    A look into the table and then at the hash it names are two waits for memory. Hence the first loops: they only touch
+    what the last one needs, and many such waits then pass at once.
+    """
+    for k in range(len(spans)):
+        hashes[k, 0], hashes[k, 1] = siphash128(key, text, spans[k, _START], spans[k, _END])
+    mask = np.uint64(len(table) - 1)
+    for k in range(len(spans)):
+        ids[k] = table[hashes[k, 0] & mask]
+    for k in range(len(spans)):
+        new[k] = digests[2 * max(ids[k] - 1, 0)] & np.uint64(1)
+    n_new = 0
+    for k in range(len(spans)):
+        low, high = hashes[k, 0], hashes[k, 1]
+        slot = _slot(table, digests, low, high)
+        if table[slot] == 0:
+            page = counts[_URLS]
+            counts[_URLS] += 1
+            table[slot] = page + 1
+            digests[2 * page], digests[2 * page + 1] = low, high
+            hosts[page] = _host(
+                key, text, spans[k, _HOST_START], spans[k, _HOST_END], counts,
+                host_digests, host_table, names, name_offsets,
+            )  # fmt: skip
+            new[n_new] = k
+            n_new += 1
+        ids[k] = np.int64(table[slot]) - 1
+    return n_new
+
+
+@kernel
+def _host(
+    key: Any, text: Any, start: int, end: int, counts: Any,
+    digests: Any, table: Any, names: Any, offsets: Any,
+) -> Any:  # fmt: skip
+    """The id of a host; a new one is entered, and its name kept."""
+    low, high = siphash128(key, text, start, end)
+    slot = _slot(table, digests, low, high)
+    if table[slot] == 0:
+        host = counts[_HOSTS]
+        counts[_HOSTS] += 1
+        table[slot] = host + 1
+        digests[2 * host], digests[2 * host + 1] = low, high
+        first = offsets[host]
+        for k in range(end - start):
+            names[first + k] = text[start + k]
+        offsets[host + 1] = first + end - start
+    return np.int64(table[slot]) - 1

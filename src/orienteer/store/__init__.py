@@ -1,0 +1,1 @@
+"""What a crawl leaves on disk: the pages as they came, and all that is known about them."""

@@ -1,0 +1,185 @@
+"""The archive: every response as it came, in archive/orienteer-NNNNN.warc.gz.
+
+Records are only ever appended. The database keeps the end of what is acknowledged, and opening the archive cuts off
+whatever stands behind it: the tail of a crawl that was killed.
+
+    archive.append(response)     the record is written, but may be lost with the power
+    archive.sync()               now it may not; its end goes into the database, in the transaction with the pages
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from orienteer.errors import CrawlFolderError
+from orienteer.store.durable import sync_folder
+from orienteer.store.failures import damaged, explained
+from orienteer.store.record import ArchivedPage, ArchivedResponse, page_of, response_record, warcinfo_record
+
+_FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
+
+
+class Position(NamedTuple):
+    """Where a record stands: the number of its file, and its bytes there."""
+
+    file: int
+    offset: int
+    size_bytes: int
+
+
+class ArchiveEnd(NamedTuple):
+    """The end of an archive: the number of its last file, and the length of that."""
+
+    file: int = 0
+    size_bytes: int = 0
+
+
+class Archive:
+    """The archive in `folder`, cut back to `end`; None: nothing of it is acknowledged.
+
+    A file that has reached `max_file_bytes` is followed by a new one.
+    """
+
+    def __init__(
+        self, folder: Path, end: ArchiveEnd | None = None, max_file_bytes: int = 1 << 30, read_only: bool = False
+    ) -> None:
+        self.folder = folder
+        self.end = end or ArchiveEnd()
+        self._max_file_bytes = max_file_bytes
+        self._read_only = read_only
+        self._out: int | None = None  # descriptor of the last file
+        self._reading: tuple[int, int] | None = None  # number and descriptor of the file last read from
+        self._is_synced = True
+        self._failed: CrawlFolderError | None = None
+        if not read_only:
+            self._cut_back()
+
+    def path(self, file: int) -> Path:
+        return self.folder / f"orienteer-{file:05}.warc.gz"
+
+    def append(self, response: ArchivedResponse) -> Position:
+        member = response_record(response)
+        self._make_ready()
+        position = Position(self.end.file, self.end.size_bytes, len(member))
+        self._write(member)
+        return position
+
+    def sync(self) -> ArchiveEnd:
+        """Make everything appended durable; the end to be acknowledged."""
+        if self._failed is not None:
+            raise self._failed
+        if self._out is not None and not self._is_synced:
+            try:
+                with explained(self.path(self.end.file)):
+                    os.fsync(self._out)
+            except CrawlFolderError as error:
+                # The system may have thrown away what it could not write, and would say yes to a second try.
+                self._failed = error
+                raise
+            self._is_synced = True
+        return self.end
+
+    def read(self, position: Position) -> ArchivedPage:
+        path = self.path(position.file)
+        place = f"the {position.size_bytes:,} bytes at {position.offset:,}"
+        with explained(path):
+            descriptor = self._descriptor(position.file)
+            if not 0 <= position.offset <= position.offset + position.size_bytes <= os.fstat(descriptor).st_size:
+                raise damaged(path, f"{place} are not in it")
+            member = os.pread(descriptor, position.size_bytes, position.offset)
+        try:
+            return page_of(member)
+        except ValueError as error:
+            raise damaged(path, f"no page in {place}: {error}") from None
+
+    def close(self) -> None:
+        """What is not synced by now may be lost."""
+        self._close_out()
+        if self._reading is not None:
+            os.close(self._reading[1])
+            self._reading = None
+
+    def _cut_back(self) -> None:
+        """Remove what stands behind the end; complain where the archive ends before it."""
+        with explained(self.folder):
+            numbers = self._numbers()
+            n_files = self.end.file + (self.end.size_bytes > 0)
+            missing = set(range(n_files)) - set(numbers)
+            if missing:
+                raise CrawlFolderError(f"{self.path(min(missing))}: the file is missing; acknowledged pages are in it")
+            for number in reversed(numbers[n_files:]):
+                self.path(number).unlink()
+            if len(numbers) > n_files:
+                sync_folder(self.folder)
+        if n_files:
+            self._truncate_last()
+
+    def _truncate_last(self) -> None:
+        path, promised = self.path(self.end.file), self.end.size_bytes
+        with explained(path):
+            size_bytes = path.stat().st_size
+            if size_bytes < promised:
+                lost = f"{promised - size_bytes:,} bytes of acknowledged pages are missing"
+                raise CrawlFolderError(f"{path}: {lost} (it holds {size_bytes:,}, it should hold {promised:,})")
+            if size_bytes > promised:
+                with path.open("r+b") as file:
+                    file.truncate(promised)
+                    os.fsync(file.fileno())
+
+    def _numbers(self) -> list[int]:
+        if not self.folder.is_dir():
+            return []
+        names = (_FILE_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(name[1]) for name in names if name)
+
+    def _make_ready(self) -> None:
+        """Open the last file, or begin a new one where that is full or there is none."""
+        if self._failed is not None:
+            raise self._failed
+        if self._read_only:
+            raise CrawlFolderError(f"{self.folder}: opened for reading only")
+        if self.end.size_bytes >= self._max_file_bytes:
+            self.sync()
+            self._close_out()
+            self.end = ArchiveEnd(self.end.file + 1, 0)
+        path = self.path(self.end.file)
+        if self._out is None:
+            with explained(path):
+                self.folder.mkdir(exist_ok=True)
+                self._out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if self.end.size_bytes == 0:
+            self._write(warcinfo_record(path.name))
+            with explained(path):
+                sync_folder(self.folder)
+                sync_folder(self.folder.parent)
+
+    def _write(self, member: bytes) -> None:
+        """Append all of it, or leave the file as it was."""
+        assert self._out is not None
+        self._is_synced = False
+        rest = memoryview(member)
+        with explained(self.path(self.end.file)):
+            try:
+                while rest:
+                    rest = rest[os.write(self._out, rest) :]
+            except OSError:
+                os.ftruncate(self._out, self.end.size_bytes)
+                raise
+        self.end = ArchiveEnd(self.end.file, self.end.size_bytes + len(member))
+
+    def _descriptor(self, file: int) -> int:
+        """For reading; the last one is kept open, since pages are mostly read in the order they were written."""
+        if self._reading is None or self._reading[0] != file:
+            descriptor = os.open(self.path(file), os.O_RDONLY | os.O_CLOEXEC)
+            if self._reading is not None:
+                os.close(self._reading[1])
+            self._reading = file, descriptor
+        return self._reading[1]
+
+    def _close_out(self) -> None:
+        if self._out is not None:
+            os.close(self._out)
+            self._out = None

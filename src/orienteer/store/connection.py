@@ -1,0 +1,159 @@
+"""SQLite as the store uses it: explicit transactions, durable commits, every failure in one line.
+
+The first write begins a transaction, `commit` ends it; reads see what was written before them, committed or not. What
+is committed is on the disk (write-ahead log, synchronous=FULL), and other processes may read it at any time. When a
+write fails the transaction is lost as a whole: commit raises the same error again until `rollback`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from orienteer.errors import CrawlFolderError
+from orienteer.graph.formats.atomic import replaced
+from orienteer.store.failures import damaged, explained
+from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
+
+_BUSY_TIMEOUT_S = 10.0
+_PRAGMAS = (
+    "synchronous = FULL",
+    "cache_size = -65536",  # 64 MiB
+    "wal_autocheckpoint = 8192",  # pages: the indexes are written here and there, so let changes to a page add up
+    f"journal_size_limit = {1 << 26}",
+)
+
+
+class Connection:
+    """An open database. One thread may use it."""
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        self.path = path
+        self._failed: CrawlFolderError | None = None
+        if not path.is_file():
+            raise CrawlFolderError(f"{path}: no such database")
+        with explained(path):
+            self._connection = _connected(path, read_only)
+            try:
+                self._check()
+                for pragma in _PRAGMAS:
+                    self._connection.execute(f"PRAGMA {pragma}")
+            except BaseException:
+                self._connection.close()
+                raise
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """A new database; it appears under its name when it is complete."""
+        with explained(path), replaced(path) as new:
+            connection = sqlite3.connect(new, isolation_level=None)
+            try:
+                connection.executescript(
+                    f"PRAGMA journal_mode = WAL; PRAGMA application_id = {APPLICATION_ID};"
+                    f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"
+                )
+            finally:
+                connection.close()
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path, read_only: bool = False) -> Self:
+        return cls(path, read_only)
+
+    def close(self) -> None:
+        """What is not committed is lost."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def commit(self) -> None:
+        if self._failed is not None:
+            raise self._failed
+        if self._connection.in_transaction:
+            with self._writing():
+                self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Back to the last commit."""
+        self._failed = None
+        if self._connection.in_transaction:
+            with explained(self.path):
+                self._connection.execute("ROLLBACK")
+
+    def _rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        for batch in self._batches(1000, sql, *values):
+            yield from batch
+
+    def _batches(self, n_rows: int, sql: str, *values: Any) -> Iterator[list[tuple[Any, ...]]]:
+        with explained(self.path):
+            cursor = self._connection.execute(sql, values)
+            batch = cursor.fetchmany(n_rows)
+        while batch:
+            yield batch
+            with explained(self.path):
+                batch = cursor.fetchmany(n_rows)
+
+    def _first(self, sql: str, *values: Any) -> Any:
+        """The first column of the first row; None if there is no row."""
+        with explained(self.path):
+            row = self._connection.execute(sql, values).fetchone()
+        return None if row is None else row[0]
+
+    def _write(self, sql: str, *values: Any) -> None:
+        with self._writing():
+            self._connection.execute(sql, values)
+
+    def _write_all(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        with self._writing():
+            self._connection.executemany(sql, rows)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self._failed is not None:
+            raise self._failed
+        try:
+            with explained(self.path):
+                if not self._connection.in_transaction:
+                    self._connection.execute("BEGIN IMMEDIATE")
+                yield
+        except CrawlFolderError as error:
+            # SQLite may have rolled back all of the transaction. What follows must not pass for the whole of it.
+            self._failed = error
+            raise
+
+    def _check(self) -> None:
+        ((application,),) = self._connection.execute("PRAGMA application_id")
+        ((version,),) = self._connection.execute("PRAGMA user_version")
+        if application != APPLICATION_ID:
+            raise CrawlFolderError(f"{self.path}: not the database of a crawl")
+        if version != VERSION:
+            raise CrawlFolderError(
+                f"{self.path}: written in format {version}; this version of Orienteer reads format {VERSION}"
+            )
+        missing = set(TABLES) - {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
+        if missing:
+            raise damaged(self.path, f"no table {min(missing)}")
+
+
+def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+    address = path.resolve().as_uri()
+    mode = "ro" if read_only else "rw"
+    connection = sqlite3.connect(f"{address}?mode={mode}", _BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.Error as error:
+        connection.close()
+        has_log = path.with_name(f"{path.name}-wal").exists()
+        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CANTOPEN:
+            raise
+        # In a folder that nobody can write to there is no place for SQLite's shared memory, nor a use for it.
+        connection = sqlite3.connect(f"{address}?immutable=1", isolation_level=None, uri=True)
+    return connection

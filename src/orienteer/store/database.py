@@ -1,0 +1,200 @@
+"""crawl.db: everything a crawl knows, table by table. `schema` says what they hold, `connection` how it gets there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from orienteer.store.connection import Connection
+from orienteer.store.failures import damaged
+from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
+from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
+
+_URLS_PER_BLOCK = 100_000
+_PAGES_PER_BATCH = 20_000
+_ADD_PAGE = f"INSERT INTO page ({COLUMNS}) VALUES ({', '.join('?' * len(PageRow._fields))})"
+
+
+class Event(NamedTuple):
+    time: float
+    kind: str
+    host: int | None
+    detail: dict[str, Any]
+
+
+class Counts(NamedTuple):
+    """How many pages are done, by state and by outcome; `size_bytes` of content, and as they stand in the archive."""
+
+    n_urls: int
+    n_pages: int
+    by_state: dict[int, int]
+    by_outcome: dict[str, int]
+    size_bytes: int
+    archive_bytes: int
+
+
+class Database(Connection):
+    """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`."""
+
+    # -- URLs ---------------------------------------------------------------------------------------------------
+
+    def add_urls(self, first_id: int, urls: Sequence[str]) -> None:
+        """The URLs get the ids from `first_id` on, which must be the next ones."""
+        self._write_all("INSERT INTO url VALUES (?, ?)", enumerate(urls, first_id))
+
+    def n_urls(self) -> int:
+        return int(self._first("SELECT coalesce(max(id) + 1, 0) FROM url"))
+
+    def url(self, page: int) -> str:
+        url = self._first("SELECT url FROM url WHERE id = ?", int(page))
+        if not isinstance(url, str):
+            raise damaged(self.path, f"no URL with id {page}")
+        return url
+
+    def urls(self, pages: Iterable[int]) -> list[str]:
+        return [self.url(page) for page in pages]
+
+    def find_url(self, url: str) -> int | None:
+        """The id of a URL; reads through all of them."""
+        page: int | None = self._first("SELECT id FROM url WHERE url = ?", url)
+        return page
+
+    def url_blocks(self, first_id: int = 0) -> Iterator[bytes]:
+        """All URLs from `first_id` on in order of their ids, a block of them at a time, with a line end between two.
+
+        SQLite joins them, so that no string per URL is made; it keeps the order of a subquery for group_concat.
+        """
+        joined_urls = (
+            "SELECT count(*), CAST(group_concat(url, char(10)) AS BLOB) "
+            "FROM (SELECT url FROM url WHERE id >= ? AND id < ? ORDER BY id)"
+        )
+        n_urls = self.n_urls()
+        for start in range(first_id, n_urls, _URLS_PER_BLOCK):
+            end = min(start + _URLS_PER_BLOCK, n_urls)
+            ((n_found, block),) = self._rows(joined_urls, start, end)
+            if n_found != end - start or block.count(b"\n") != n_found - 1:
+                raise damaged(self.path, f"the URLs {start:,} to {end - 1:,} are not all there")
+            yield block
+
+    # -- pages --------------------------------------------------------------------------------------------------
+
+    def add_page(self, row: PageRow) -> None:
+        self._write(_ADD_PAGE, *row.stored())
+
+    def page(self, page: int) -> PageRow | None:
+        """What came of a page; None if it is not done."""
+        for values in self._rows(f"SELECT {COLUMNS} FROM page WHERE id = ?", int(page)):
+            with self._expecting_damage():
+                return PageRow.of_stored(values)
+        return None
+
+    def pages_linking_to(self, page: int) -> list[int]:
+        """The pages with a link to this one, in the order they were done; reads through the links of all pages."""
+        found: list[int] = []
+        for rows in self._batches(_PAGES_PER_BATCH, "SELECT id, links, outside FROM page ORDER BY position"):
+            sources = [source for source, _, _ in rows]
+            with self._expecting_damage():
+                offsets, links = joined([inside + outside for _, inside, outside in rows])
+            hits = np.searchsorted(offsets, np.flatnonzero(links == page), side="right") - 1
+            found += [sources[hit] for hit in np.unique(hits)]
+        return found
+
+    def counts(self) -> Counts:
+        groups = list(
+            self._rows(
+                "SELECT state, outcome, count(*), sum(size_bytes), coalesce(sum(archive_bytes), 0) "
+                "FROM page GROUP BY state, outcome ORDER BY state, outcome"
+            )
+        )
+        by_state: dict[int, int] = {}
+        by_outcome: dict[str, int] = {}
+        for state, outcome, n_pages, _, _ in groups:
+            by_state[state] = by_state.get(state, 0) + n_pages
+            by_outcome[outcome] = by_outcome.get(outcome, 0) + n_pages
+        n_pages, size_bytes, archive_bytes = (sum(group[column] for group in groups) for column in (2, 3, 4))
+        return Counts(self.n_urls(), n_pages, by_state, by_outcome, size_bytes, archive_bytes)
+
+    # -- what happened, in order --------------------------------------------------------------------------------
+
+    def add_known(self, position: int, pages: ArrayLike) -> None:
+        """These pages are known, and not from a link."""
+        self._write("INSERT INTO known VALUES (?, ?)", position, blob_of(pages))
+
+    def next_position(self) -> int:
+        """The position of whatever happens next."""
+        last = "SELECT max(position) AS position FROM page UNION ALL SELECT max(position) FROM known"
+        return int(self._first(f"SELECT coalesce(max(position) + 1, 0) FROM ({last})"))
+
+    def pages_after(self, position: int = -1) -> Iterator[DonePages | KnownPages]:
+        """Everything that happened behind `position`, in order."""
+        sql = "SELECT position, pages FROM known WHERE position > ? ORDER BY position"
+        for known_at, blob in self._rows(sql, position):
+            yield from self._done_pages(position, known_at)
+            with self._expecting_damage():
+                known = KnownPages(known_at, page_ids([blob]))
+            yield known
+            position = known_at
+        yield from self._done_pages(position, 2**63 - 1)
+
+    def _done_pages(self, after: int, until: int) -> Iterator[DonePages]:
+        sql = f"SELECT {HISTORY_COLUMNS} FROM page WHERE position > ? AND position <= ? ORDER BY position"
+        for rows in self._batches(_PAGES_PER_BATCH, sql, after, until):
+            with self._expecting_damage():
+                done = DonePages.of_rows(rows)
+            yield done
+
+    # -- duplicates ---------------------------------------------------------------------------------------------
+
+    def page_with_digest(self, digest: bytes) -> int | None:
+        """The first page with this content."""
+        page: int | None = self._first("SELECT id FROM page WHERE digest = ? ORDER BY position LIMIT 1", digest)
+        return page
+
+    def add_bands(self, page: int, bands: Sequence[int], signature: bytes) -> None:
+        """`bands` are signed numbers of 64 bits, each a hash of a part of the signature."""
+        self._write_all("INSERT INTO band VALUES (?, ?)", ((band, page) for band in bands))
+        self._write("INSERT INTO signature VALUES (?, ?)", page, signature)
+
+    def pages_in_bands(self, bands: Sequence[int], limit: int = 20) -> list[int]:
+        """The pages that share one of these bands, in order; of each band the first `limit`."""
+        sql = "SELECT page FROM band WHERE band = ? ORDER BY page LIMIT ?"
+        return sorted({page for band in bands for (page,) in self._rows(sql, band, limit)})
+
+    def signature(self, page: int) -> bytes | None:
+        signature: bytes | None = self._first("SELECT signature FROM signature WHERE page = ?", int(page))
+        return signature
+
+    # -- events and single values ----------------------------------------------------------------------------
+
+    def add_event(self, time: float, kind: str, host: int | None = None, **detail: Any) -> None:
+        sql = "INSERT INTO event (time, kind, host, detail) VALUES (?, ?, ?, ?)"
+        self._write(sql, time, kind, host, json.dumps(detail))
+
+    def events(self, limit: int = 100) -> list[Event]:
+        """The latest ones, oldest first."""
+        rows = list(self._rows("SELECT time, kind, host, detail FROM event ORDER BY id DESC LIMIT ?", limit))
+        return [Event(time, kind, host, self._json(detail)) for time, kind, host, detail in reversed(rows)]
+
+    def set(self, key: str, value: Any) -> None:
+        self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, json.dumps(value))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        text = self._first("SELECT value FROM meta WHERE key = ?", key)
+        return default if text is None else self._json(text)
+
+    def _json(self, text: str) -> Any:
+        with self._expecting_damage():
+            return json.loads(text)
+
+    @contextmanager
+    def _expecting_damage(self) -> Iterator[None]:
+        """A value that SQLite read without complaint may still not be what was written."""
+        try:
+            yield
+        except (TypeError, ValueError, OverflowError) as error:
+            raise damaged(self.path, error) from None

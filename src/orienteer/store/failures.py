@@ -1,0 +1,72 @@
+"""What the disk refuses, said in one line: full, read-only, damaged, in use."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orienteer.errors import CrawlFolderError
+
+_NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT))
+_READ_ONLY = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
+_CLOSE_TO_FULL_BYTES = 1 << 20
+_RUN_AGAIN = "nothing acknowledged is lost, run the same command again"
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Whatever the disk or SQLite refuses inside becomes a CrawlFolderError about `path`. Our own mistakes do not."""
+    try:
+        yield
+    except OSError as error:
+        raise CrawlFolderError(_of_the_system(path, error)) from None
+    except sqlite3.Error as error:
+        if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError)):
+            raise
+        raise CrawlFolderError(_of_sqlite(path, error)) from None
+    except UnicodeDecodeError as error:  # SQLite quotes what it stumbled over, and Python wants that to be text
+        raise damaged(path, error) from None
+
+
+def damaged(path: Path, why: object) -> CrawlFolderError:
+    """`why` may quote the file, so it may hold anything."""
+    printable = "".join(character if character.isprintable() else "?" for character in str(why))
+    return CrawlFolderError(f"{path}: the file is damaged ({printable})")
+
+
+def _of_the_system(path: Path, error: OSError) -> str:
+    if error.errno in _NO_ROOM:
+        return _full(path)
+    if error.errno in _READ_ONLY:
+        return f"{path}: may not be written ({error.strerror}); write access to the crawl folder is needed"
+    return f"{path}: {error.strerror or error}; {_RUN_AGAIN} when that is mended"
+
+
+def _of_sqlite(path: Path, error: sqlite3.Error) -> str:
+    # The low byte is the kind of error. Text that is no UTF-8 is reported by Python, without a code.
+    kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _is_close_to_full(path)):
+        return _full(path)
+    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+        return str(damaged(path, error))
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"{path}: another program is writing to it"
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return f"{path}: may not be written ({error}); write access to the crawl folder is needed"
+    return f"{path}: {error} ({error.sqlite_errorname}); {_RUN_AGAIN} when that is mended"
+
+
+def _full(path: Path) -> str:
+    return f"the disk is full: {path} cannot grow; {_RUN_AGAIN} when there is room"
+
+
+def _is_close_to_full(path: Path) -> bool:
+    """SQLite tells a full disk from a broken one only where it was a write that failed."""
+    try:
+        return shutil.disk_usage(path.parent).free < _CLOSE_TO_FULL_BYTES
+    except OSError:
+        return False

@@ -1,0 +1,239 @@
+"""The crawl folder: all that is left of a crawl when its process is gone.
+
+    crawl.toml        the settings the crawl was made with
+    crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
+    crawl.lock        held by the one process that may write
+    archive/          the pages as they came, in WARC files
+    checkpoints/      what makes a reopen quick; never the truth
+    report.json       the certificate, and why the crawl stopped
+    log               what happened, to be read by people
+
+The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
+then one transaction takes its row together with the new end of the archive. Killed at any moment, a folder opens again
+with exactly the acknowledged pages.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import CrawlFolderError
+from orienteer.graph.formats.atomic import replaced
+from orienteer.store.archive import Archive, ArchiveEnd
+from orienteer.store.database import Database
+from orienteer.store.durable import sync_folder, write_durably
+from orienteer.store.failures import damaged, explained
+
+_DATABASE, _SETTINGS, _LOCK = "crawl.db", "crawl.toml", "crawl.lock"
+_ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
+
+
+class CrawlFolder:
+    """An open crawl folder. `create`, `open` and `open_or_create` give one; close it, or use it in a with-statement."""
+
+    def __init__(self, path: Path, database: Database, archive: Archive, lock: _Lock | None) -> None:
+        self.path = path
+        self.database = database
+        self.archive = archive
+        self._lock = lock
+
+    @classmethod
+    def create(cls, path: Path, settings_text: str) -> CrawlFolder:
+        """A new crawl in a folder that is empty, or was not made to the end, or is not there yet."""
+        _expect_no_crawl(path)
+        with explained(path):
+            path.mkdir(parents=True, exist_ok=True)
+        lock = _Lock(path)
+        try:
+            _expect_no_crawl(path)  # it could have been made before we had the lock
+            with explained(path):
+                for leftover in path.glob(".new-*"):
+                    leftover.unlink()
+                write_durably(path / _SETTINGS, settings_text)
+                Database.create(path / _DATABASE).close()
+                sync_folder(path)
+                sync_folder(path.parent)
+            return cls._opened(path, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(cls, path: Path, read_only: bool = False) -> CrawlFolder:
+        """The crawl in a folder; what was not acknowledged is removed.
+
+        Read-only, the folder is left as it is, and another process may be writing to it.
+        """
+        _expect_crawl(path)
+        if read_only:
+            return cls._opened(path, None)
+        lock = _Lock(path)
+        try:
+            return cls._opened(path, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open_or_create(cls, path: Path, settings_text: str) -> CrawlFolder:
+        """The settings of a crawl that is there already stay as they are."""
+        return cls.open(path) if (path / _DATABASE).exists() else cls.create(path, settings_text)
+
+    @classmethod
+    def _opened(cls, path: Path, lock: _Lock | None) -> CrawlFolder:
+        database = Database.open(path / _DATABASE, read_only=lock is None)
+        try:
+            archive = Archive(path / "archive", _archive_end(database), read_only=lock is None)
+        except BaseException:
+            database.close()
+            raise
+        return cls(path, database, archive, lock)
+
+    def acknowledge(self) -> None:
+        """Everything appended and added so far is durable from now on."""
+        end = self.archive.sync()
+        if end != _archive_end(self.database):
+            self.database.set(_ARCHIVE_END, end)
+        self.database.commit()
+
+    def close(self) -> None:
+        """What is not acknowledged is lost."""
+        self.archive.close()
+        self.database.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def settings_path(self) -> Path:
+        return self.path / _SETTINGS
+
+    @property
+    def settings_text(self) -> str:
+        return _text_of(self.settings_path)
+
+    def write_settings(self, text: str) -> None:
+        with explained(self.settings_path):
+            write_durably(self.settings_path, text)
+
+    @property
+    def report_path(self) -> Path:
+        return self.path / "report.json"
+
+    def write_report(self, report: dict[str, Any]) -> None:
+        with explained(self.report_path):
+            write_durably(self.report_path, json.dumps(report, indent=1) + "\n")
+
+    @property
+    def checkpoint_path(self) -> Path:
+        return self.path / "checkpoints" / "latest.npz"
+
+    def write_checkpoint(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the place of the last one."""
+        path = self.checkpoint_path
+        with explained(path):
+            path.parent.mkdir(exist_ok=True)
+            with replaced(path) as new:
+                np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
+
+    def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
+        """The arrays of the last one; None where there is none, or a damaged one: it is never the truth."""
+        try:
+            with self.checkpoint_path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+            return None
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "log"
+
+
+class _Lock:
+    """The right to write to a folder; it ends with the process, however that ends."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / _LOCK
+        with explained(path):
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with explained(path):
+                self._take(folder)
+        except BaseException:
+            self.release()
+            raise
+
+    def _take(self, folder: Path) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace").strip()
+            raise CrawlFolderError(f"{folder} is in use by process {holder or '(unknown)'}") from None
+        with suppress(OSError):  # only for the message to others: a full disk is no reason not to open
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, f"{os.getpid()}\n".encode())
+
+    def release(self) -> None:
+        os.close(self._descriptor)
+
+
+def settings_of_folder(path: Path) -> str | None:
+    """The text of crawl.toml; None where no crawl is."""
+    return _text_of(path / _SETTINGS) if (path / _DATABASE).exists() else None
+
+
+def _text_of(path: Path) -> str:
+    with explained(path):
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise damaged(path, error) from None
+
+
+def _archive_end(database: Database) -> ArchiveEnd:
+    end = database.get(_ARCHIVE_END, (0, 0))
+    try:
+        return ArchiveEnd(*map(int, end))
+    except (TypeError, ValueError) as error:
+        raise damaged(database.path, error) from None
+
+
+def _expect_crawl(path: Path) -> None:
+    with explained(path):
+        if not path.exists():
+            raise CrawlFolderError(f"{path}: no such crawl folder")
+        if not (path / _DATABASE).exists():
+            raise CrawlFolderError(f"{path}: not a crawl folder (no {_DATABASE} in it)")
+
+
+def _expect_no_crawl(path: Path) -> None:
+    """The folder is not there, or empty, or holds only what a creation left that did not come to its end."""
+    with explained(path):
+        if not path.exists():
+            return
+        if not path.is_dir():
+            raise CrawlFolderError(f"{path}: a file, where a crawl folder should be")
+        names = {file.name for file in path.iterdir()}
+    if _DATABASE in names:
+        raise CrawlFolderError(f"{path}: there is a crawl in this folder already")
+    foreign = {name for name in names - {_SETTINGS, _LOCK} if not name.startswith(".new-")}
+    if foreign:
+        why = f"{min(foreign)} is in it, {_DATABASE} is not"
+        raise CrawlFolderError(f"{path}: not empty and not a crawl folder ({why}); it is left as it is")

@@ -1,0 +1,59 @@
+"""What happened in a crawl, in order: pages were done, pages became known. As arrays, to resume it quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.store.page_row import page_ids
+
+HISTORY_COLUMNS = "position, id, state, coalesce(redirect_to, -1), links"
+
+
+@dataclass(frozen=True)
+class DonePages:
+    """Pages that were done one after the other: fetched, failed or blocked.
+
+    The links of the k-th are `links[link_offsets[k] : link_offsets[k + 1]]`; `redirects` is the page that it redirects
+    to, -1 where it does not.
+    """
+
+    positions: NDArray[np.int64]
+    pages: NDArray[np.uint32]
+    states: NDArray[np.uint8]
+    redirects: NDArray[np.int64]
+    link_offsets: NDArray[np.int64]
+    links: NDArray[np.uint32]
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> DonePages:
+        """From rows of HISTORY_COLUMNS. TypeError, ValueError or OverflowError where they are damaged."""
+        positions, pages, states, redirects, blobs = zip(*rows, strict=True)
+        return cls(
+            np.array(positions, np.int64),
+            np.array(pages, np.uint32),
+            np.array(states, np.uint8),
+            np.array(redirects, np.int64),
+            *joined(blobs),
+        )
+
+
+@dataclass(frozen=True)
+class KnownPages:
+    """Pages that became known otherwise than by a link."""
+
+    position: int
+    pages: NDArray[np.uint32]
+
+
+def joined(blobs: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Where the page ids of each blob begin, and those of all blobs in a row. ValueError where one is cut off."""
+    n_bytes = np.zeros(len(blobs) + 1, np.int64)
+    np.cumsum([len(blob) for blob in blobs], out=n_bytes[1:])
+    if (n_bytes % 4).any():
+        raise ValueError("links are cut off")
+    return n_bytes // 4, page_ids(blobs)

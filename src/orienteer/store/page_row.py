@@ -1,0 +1,78 @@
+"""A page that is done, as the database keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.store.archive import Position
+
+NO_LINKS: NDArray[np.uint32] = np.empty(0, np.uint32)
+
+
+class PageRow(NamedTuple):
+    """What came of a page; the fields are the columns of the table. `state` is a PageState.
+
+    The archive_* are None for a page that is not in the archive. `size_bytes` and `digest` are of the decoded content.
+    """
+
+    id: int
+    position: int
+    state: int
+    outcome: str = ""
+    status: int = 0
+    time: float = 0.0
+    archive_file: int | None = None
+    archive_offset: int | None = None
+    archive_bytes: int | None = None
+    digest: bytes | None = None
+    size_bytes: int = 0
+    content_type: str = ""
+    language: str = ""
+    title: str = ""
+    noindex: bool = False
+    depth: int = 0
+    redirect_to: int | None = None
+    duplicate_of: int | None = None
+    near_duplicate_of: int | None = None
+    links: NDArray[np.uint32] = NO_LINKS
+    outside: NDArray[np.uint32] = NO_LINKS
+
+    @property
+    def archived(self) -> Position | None:
+        if self.archive_file is None or self.archive_offset is None or self.archive_bytes is None:
+            return None
+        return Position(self.archive_file, self.archive_offset, self.archive_bytes)
+
+    def stored(self) -> tuple[Any, ...]:
+        """The values as SQLite takes them."""
+        texts = (_encodable(text) for text in (self.outcome, self.content_type, self.language, self.title))
+        outcome, *others = texts
+        return (*self[:3], outcome, *self[4:11], *others, *self[14:19], blob_of(self.links), blob_of(self.outside))
+
+    @classmethod
+    def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
+        row = cls(*values)
+        return row._replace(noindex=bool(row.noindex), links=page_ids([values[-2]]), outside=page_ids([values[-1]]))
+
+
+COLUMNS = ", ".join(PageRow._fields)
+
+
+def blob_of(pages: ArrayLike) -> bytes:
+    """Page ids as the database keeps them."""
+    return np.asarray(pages).astype("<u4", copy=False).tobytes()
+
+
+def page_ids(blobs: Iterable[bytes]) -> NDArray[np.uint32]:
+    """The page ids of all blobs in a row; ValueError where they are none."""
+    # In a bytearray, for an array that may be written to: Numba would compile every kernel once more for others.
+    return np.frombuffer(bytearray().join(blobs), "<u4").astype(np.uint32, copy=False)
+
+
+def _encodable(text: str) -> str:
+    """A page may hold half a surrogate pair, which is no text to SQLite."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

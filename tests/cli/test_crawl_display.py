@@ -1,0 +1,310 @@
+"""What a crawl shows, rendered as on a terminal of 80 and of 120 columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from orienteer.cli import crawl_display, display
+from orienteer.cli.crawl_display import CoverageBar, LineShow, PanelShow, ending, panel, print_report, progress_line
+from orienteer.cli.wording import duration, plain, tally, time_left
+from orienteer.crawl.figures import Figures
+from orienteer.crawl.session import Report
+from orienteer.graph.coverage import Certificate
+
+FOLDER = Path("example.org-crawl")
+FIGURES = Figures(
+    n_fetched=12_345,
+    n_failed=678,
+    n_blocked=90,
+    n_known=123_456,
+    n_frontier=45_678,
+    n_under_way=32,
+    n_hosts=123,
+    n_hosts_resting=4,
+    n_hosts_given_up=1,
+    n_bytes=1_234_567_890,
+    pages_per_s=23.44,
+    elapsed_s=723.4,
+    left_s=241.0,
+    certificate=Certificate(0.91349, 0.97001, 0.006, 0.08, 0.0005),
+    until=0.98,
+    budget=None,
+    outcomes={"ok": 12_000, "redirect": 345, "http 404": 512, "timed out": 33, "robots.txt": 20},
+)
+
+
+def changed(**values: Any) -> Figures:
+    return dataclasses.replace(FIGURES, **values)
+
+
+def rendered(renderable: Any, width: int = 80) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), record=True, highlight=False)
+    console.print(renderable)
+    return console.export_text().splitlines()
+
+
+def one_line(lines: list[str]) -> str:
+    """Without the frame and the line breaks."""
+    return " ".join(" ".join(lines).replace("│", " ").split())
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_panel_says_how_the_crawl_stands(width: int) -> None:
+    lines = rendered(panel(FOLDER, FIGURES), width)
+    assert all(len(line) <= width for line in lines)
+    text = one_line(lines)
+    for said in (
+        "example.org-crawl",
+        "at least 91.34 %, at most 97.01 %, goal 98 %",
+        "up to 0.60 % is out of reach: on blocked pages, or behind them",
+        "12,345 fetched, 678 failed, 90 blocked",
+        "45,678 pages in the frontier; 123,456 URLs known",
+        "23.4 pages/s, 32 under way, 1.2 GB received",
+        "123 known, 4 resting, 1 given up",
+        "http 404 (512), timed out (33), robots.txt (20)",
+        "12 min 03 s; left: about 4 min at this rate",
+        "Ctrl-C finishes what is under way; twice stops at once",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_panel_stays_small(width: int) -> None:
+    kinds = {f"some kind of error {k}": k for k in range(100)}
+    assert len(rendered(panel(FOLDER, changed(outcomes=kinds, budget=10_000)), width)) <= 20
+
+
+def test_the_panel_says_what_else_may_be_the_goal() -> None:
+    assert "13,023 of 20,000 pages" in one_line(rendered(panel(FOLDER, changed(until=None, budget=20_000))))
+    text = one_line(rendered(panel(FOLDER, changed(until=None, left_s=None, outcomes={"ok": 3}))))
+    for said in ("every page in reach", "left: –", "errors none"):
+        assert said in text
+    assert "goal 98" not in text
+
+
+def test_the_panel_says_that_it_was_asked_to_stop() -> None:
+    assert "Stopping: 32 fetches under way; Ctrl-C again" in one_line(rendered(panel(FOLDER, FIGURES, 1)))
+    assert "Stopping: 1 fetch under way" in one_line(rendered(panel(FOLDER, changed(n_under_way=1), 1)))
+    assert "Stopping at once" in one_line(rendered(panel(FOLDER, FIGURES, 2)))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "until", "expected"),
+    [
+        (0.0, 1.0, None, "▒▒▒▒▒▒▒▒▒▒"),
+        (0.5, 0.8, None, "█████▒▒▒··"),
+        (0.59, 0.71, None, "█████▒▒▒··"),  # down for what is proved, up for what is possible
+        (0.5, 0.8, 0.9, "█████▒▒▒·┃"),
+        (0.8999, 0.95, 0.9, "████████▒┃"),
+        (0.999, 1.0, 0.9995, "█████████┃"),
+        (0.95, 1.0, 0.5, "█████┃███▒"),
+        (1.0, 1.0, None, "██████████"),
+    ],
+)
+def test_the_bar_promises_no_more_than_is_proved(
+    lower: float, upper: float, until: float | None, expected: str
+) -> None:
+    assert rendered(CoverageBar(Certificate(lower, upper), until), 10) == [expected]
+
+
+def test_the_bar_without_unicode() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    Console(file=out, width=10).print(CoverageBar(Certificate(0.5, 0.8), 0.9))
+    out.seek(0)
+    assert out.read() == "#####===.|\n"
+
+
+def test_a_line_says_the_same_in_a_log() -> None:
+    line = progress_line(FOLDER, FIGURES, 1)
+    assert line == (
+        "example.org-crawl: 12,345 fetched, 678 failed, 90 blocked; 45,678 pages waiting; 23.4 pages/s; "
+        "at least 91.34 %, at most 97.01 %, goal 98 %; running for 12 min 03 s; left: about 4 min at this rate; "
+        "stopping"
+    )
+
+
+class FakeClock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_lines_come_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = FakeClock()
+    show = LineShow(FOLDER, clock)
+    for _ in range(35):
+        clock.now += 1.0
+        show(FIGURES)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 3
+
+
+def test_a_line_that_cannot_be_written_does_not_end_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    clock = FakeClock()
+    show = LineShow(FOLDER, clock)
+    clock.now += 10.0
+    monkeypatch.setattr("sys.stderr", Gone())
+    show(FIGURES)
+    assert not show.is_due()
+
+
+def test_the_panel_is_drawn_four_times_a_second_at_most() -> None:
+    clock = FakeClock()
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80)
+    with Live(
+        console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as live:
+        show = PanelShow(FOLDER, live, clock)
+        assert show.is_due()
+        for _ in range(16):
+            show(FIGURES)
+            clock.now += 1 / 16
+        assert out.getvalue().count("12,345 fetched") == 4
+
+
+def test_the_panel_leaves_room_for_what_the_terminal_echoes() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, no_color=True, width=80)
+    with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
+        PanelShow(FOLDER, live)(FIGURES)
+        frame = [line for line in out.getvalue().splitlines() if "╮" in line or "╯" in line]
+    assert {line.count("─") for line in frame} <= {
+        80 - len("^C^C") - 2,
+        80 - len("^C^C") - 2 - len(" example.org-crawl "),
+    }
+
+
+def test_quiet_shows_nothing_and_a_pipe_gets_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with crawl_display.shown(FOLDER, quiet=True) as show:
+        assert not show.is_due()
+        show(FIGURES)
+    with crawl_display.shown(FOLDER, quiet=False) as show:
+        assert isinstance(show, LineShow)
+    assert capsys.readouterr() == ("", "")
+
+
+def report(reason: str = "coverage", reached: bool = True, dead: float = 0.012, **values: Any) -> Report:
+    return Report(FOLDER, reason, reached, dead, changed(**values))
+
+
+def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: Report, width: int = 80) -> str:
+    monkeypatch.setattr(display, "console", lambda: Console(width=width, highlight=False))
+    print_report(told)
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    out = said(capsys, monkeypatch, report(), width)
+    assert all(len(line) <= width for line in out.splitlines())
+    text = " ".join(out.split())
+    for statement in (
+        "goal reached: a coverage of 98 % is proved",
+        "at least 91.34 %, at most 97.01 % of a surfer's time is on pages fetched; up to 0.60 % is out of reach",
+        "12,345 fetched, 678 failed, 90 blocked; 45,678 left in the frontier",
+        "errors in this run http 404 (512), timed out (33), robots.txt (20)",
+        "1.2 % of a surfer's time would be at URLs where there is no page",
+        "12,345 pages and redirects in 12 min 03 s, 17.1 a second; 1.2 GB received",
+        "folder example.org-crawl",
+        "orienteer status example.org-crawl",
+        "orienteer explain example.org-crawl URL",
+    ):
+        assert statement in text
+    assert "orienteer crawl " not in text
+
+
+def test_a_report_without_its_goal_says_how_to_go_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = said(capsys, monkeypatch, report("interrupted", False, 0.0, outcomes={}))
+    assert "not reached: it was interrupted, but 98 % is not proved" in out
+    assert "orienteer crawl example.org-crawl " in out
+    assert "errors" not in out
+    assert "no page" not in out
+    out = said(capsys, monkeypatch, report("budget", False, budget=13_023))
+    assert "not reached: the budget of 13,023 pages is spent, but 98 %" in out
+    assert "orienteer crawl example.org-crawl --budget 26046" in out
+
+
+@pytest.mark.parametrize(
+    ("reason", "until", "budget", "expected"),
+    [
+        ("coverage", 0.98, None, "a coverage of 98 % is proved"),
+        ("coverage", 0.9995, 5, "a coverage of 99.95 % is proved"),
+        ("budget", None, 1, "the budget of 1 page is spent"),
+        ("budget", 0.57, 2000, "the budget of 2,000 pages is spent, but 57 % is not proved"),
+        ("frontier empty", None, None, "nothing is left to fetch"),
+        ("frontier empty", 0.98, None, "nothing is left to fetch, but 98 % is not proved"),
+        ("interrupted", None, None, "it was interrupted"),
+    ],
+)
+def test_every_ending_is_a_sentence(reason: str, until: float | None, budget: int | None, expected: str) -> None:
+    assert ending(reason, until, budget) == expected
+
+
+def test_markup_and_control_characters_are_only_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = "[red]x[/red] [link=http://evil.test]y[/] \x1b[2J\x9b1m\u202e\r\n"
+    figures = changed(outcomes={hostile: 7})
+    told = Report(Path("[bold]f[/bold]\x1b[31m"), hostile, False, 0.0, figures)
+    text = said(capsys, monkeypatch, told, 120) + "\n".join(rendered(panel(told.folder, figures), 120))
+    assert "[red]x[/red] [link=http://evil.test]y[/]" in text
+    assert "[bold]f[/bold]" in text
+    for sign in "\x1b\x9b\u202e\r":
+        assert sign not in text
+    assert "\x1b" not in progress_line(told.folder, figures)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(0, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (3725, "1 h 02 min"), (86_400 * 3 + 7200, "3 d 2 h")],
+)
+def test_durations(seconds: float, expected: str) -> None:
+    assert duration(seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (None, "–"),
+        (float("inf"), "–"),
+        (float("nan"), "–"),
+        (1e12, "–"),
+        (0.0, "about 0 s at this rate"),
+        (89, "about 89 s at this rate"),
+        (241, "about 4 min at this rate"),
+        (3600 * 5, "about 5 h at this rate"),
+        (86_400 * 4.2, "about 4 days at this rate"),
+    ],
+)
+def test_time_left(seconds: float | None, expected: str) -> None:
+    assert time_left(seconds) == expected
+
+
+def test_tally_names_the_largest() -> None:
+    assert tally({}, 3) == ""
+    assert tally({"a": 1, "b": 3000, "c": 2}, 3) == "b (3,000), c (2), a (1)"
+    assert tally({"a": 1, "b": 3, "c": 2}, 2) == "b (3), c (2) and 1 other kind"
+
+
+def test_plain_text_keeps_what_people_write() -> None:
+    assert plain("  Füße \n und\tHände – 日本語 👩‍🚀 ") == "Füße und Hände – 日本語 👩‍🚀"
+    assert plain("\ud800x\x00y\x7f") == "\ufffdx\ufffdy\ufffd"
+    assert plain("a" * 50, 10) == "a" * 9 + "…"

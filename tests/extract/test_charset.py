@@ -1,0 +1,54 @@
+"""Which encoding a page is in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orienteer.extract.charset import as_utf8, charset_of, decoded
+
+
+@pytest.mark.parametrize(
+    ("html", "charset", "found"),
+    [
+        (b"\xef\xbb\xbf<meta charset=koi8-r>", "latin1", "utf-8"),
+        (b"\xfe\xff\x00x", "utf-8", "utf-16be"),
+        (b"<meta charset=koi8-r>", "ISO-8859-1", "windows-1252"),
+        (b"<meta charset=koi8-r>", "nonsense", "koi8-r"),
+        (b"<meta http-equiv=content-type content='text/html; charset=shift_jis'>", None, "shift_jis"),
+        (b"<meta charset=utf-16>", None, "utf-8"),
+        ("ж".encode(), None, "utf-8"),
+        ("привет, как дела сегодня вечером?".encode("cp1251"), None, "windows-1251"),
+        (b"", None, "utf-8"),
+        (b"", "", "utf-8"),
+    ],
+)
+def test_a_mark_goes_before_the_header_before_the_page_before_a_guess(html, charset, found):
+    assert charset_of(html, charset) == found
+
+
+def test_what_cannot_be_decoded_is_replaced():
+    assert decoded(b"a\xffb", "utf-8") == "a\ufffdb"
+    assert as_utf8(b"a\xe2\x82", "utf-8") == "a\ufffd".encode()
+    assert as_utf8(b"\xef\xbb\xbfa", "utf-8") == b"a"
+
+
+labels = [
+    "utf-8",
+    "utf-16",
+    "utf-16be",
+    "iso-2022-jp",
+    "gb18030",
+    "big5",
+    "euc-kr",
+    "replacement",
+    "x-user-defined",
+    "koi8-u",
+]
+
+
+@given(st.binary(), st.none() | st.sampled_from(labels) | st.text())
+def test_any_bytes_become_utf_8(html, charset):
+    utf8 = as_utf8(html, charset_of(html, charset))
+    assert utf8.decode() == decoded(html, charset)

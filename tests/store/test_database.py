@@ -1,0 +1,389 @@
+"""The database: what is added comes back, in order; what is not committed does not."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orienteer.errors import CrawlFolderError
+from orienteer.store import database as database_module
+from orienteer.store.archive import Position
+from orienteer.store.database import Counts, Database, Event
+from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.page_row import PageRow
+
+one_database_for_all = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.create(tmp_path / "crawl.db") as database:
+        yield database
+
+
+def page_row(page: int, position: int, links=(), **more) -> PageRow:
+    return PageRow(page, position, more.pop("state", 2), links=np.array(links, np.uint32), **more)
+
+
+def same(a: PageRow, b: PageRow) -> bool:
+    links = np.array_equal(a.links, b.links) and np.array_equal(a.outside, b.outside)
+    return a[:-2] == b[:-2] and links and a.links.dtype == b.links.dtype == np.uint32
+
+
+# Transactions
+
+
+def test_only_what_is_committed_is_there_for_others(database: Database) -> None:
+    with Database.open(database.path, read_only=True) as reader:
+        database.add_urls(0, ["http://a.org/"])
+        assert database.n_urls() == 1
+        assert reader.n_urls() == 0
+        database.commit()
+        assert reader.n_urls() == 1
+
+
+def test_rollback_goes_back_to_the_last_commit(database: Database) -> None:
+    database.add_urls(0, ["http://a.org/"])
+    database.commit()
+    database.add_urls(1, ["http://b.org/"])
+    database.rollback()
+    assert database.n_urls() == 1
+    database.rollback()
+    database.commit()
+    assert database.n_urls() == 1
+
+
+def test_what_was_not_committed_is_gone_when_closed(tmp_path: Path) -> None:
+    with Database.create(tmp_path / "crawl.db") as database:
+        database.set("a", 1)
+        database.commit()
+        database.set("a", 2)
+    with Database.open(tmp_path / "crawl.db") as database:
+        assert database.get("a") == 1
+
+
+def test_commits_are_durable(database: Database) -> None:
+    modes = dict(pair for pragma in ("journal_mode", "synchronous") for pair in [(pragma, pragma_of(database, pragma))])
+    assert modes == {"journal_mode": "wal", "synchronous": 2}
+
+
+def pragma_of(database: Database, name: str) -> object:
+    return database._first(f"PRAGMA {name}")
+
+
+def test_after_a_write_that_failed_a_commit_must_not_pass_for_the_whole(database: Database) -> None:
+    database._first("PRAGMA max_page_count = 30")
+    database.add_urls(0, ["http://a.org/"])
+    database.commit()
+    database.add_urls(1, ["http://b.org/"])
+    with pytest.raises(CrawlFolderError, match="the disk is full"):
+        database.add_urls(2, ["x" * 10_000] * 100)
+    with pytest.raises(CrawlFolderError, match="the disk is full"):
+        database.set("a", 1)
+    with pytest.raises(CrawlFolderError, match="the disk is full"):
+        database.commit()
+    database.rollback()
+    database.add_urls(1, ["http://c.org/"])
+    database.commit()
+    assert database.urls([0, 1]) == ["http://a.org/", "http://c.org/"]
+
+
+def test_a_page_is_done_once(database: Database) -> None:
+    database.add_page(page_row(7, 0))
+    with pytest.raises(sqlite3.IntegrityError):
+        database.add_page(page_row(7, 1))
+    with pytest.raises(sqlite3.IntegrityError):
+        database.add_page(page_row(8, 0))
+
+
+# URLs
+
+
+@pytest.mark.parametrize("n_urls", [0, 1, 6, 7, 8, 50])
+def test_blocks_hold_all_urls_in_order(database: Database, monkeypatch: pytest.MonkeyPatch, n_urls: int) -> None:
+    monkeypatch.setattr(database_module, "_URLS_PER_BLOCK", 7)
+    urls = [f"http://{'x' * (k * 7919 % 13)}.org/{k}" for k in range(n_urls)]
+    for start in range(0, n_urls, 3):
+        database.add_urls(start, urls[start : start + 3])
+    blocks = list(database.url_blocks())
+    assert [url.decode() for block in blocks for url in block.split(b"\n")] == urls
+    assert all(block.count(b"\n") == 6 for block in blocks[:-1])
+    assert [url.decode() for block in database.url_blocks(5) for url in block.split(b"\n")] == urls[5:]
+
+
+def test_sqlite_keeps_the_order_of_what_it_joins(database: Database) -> None:
+    """It would be free to drop the order of a subquery; for group_concat it promises not to. Here it must sort."""
+    database.add_urls(0, [f"http://a.org/{k * 7919 % 1000}" for k in range(1000)])
+    (joined,) = (row[0] for row in database._rows("SELECT group_concat(url) FROM (SELECT url FROM url ORDER BY url)"))
+    assert joined.split(",") == sorted(joined.split(","))
+
+
+def test_a_url_is_found_by_id_and_the_id_by_url(database: Database) -> None:
+    database.add_urls(0, ["http://a.org/", "http://b.org/", "http://B.org/%"])
+    assert database.url(1) == "http://b.org/"
+    assert database.urls(np.array([2, 0])) == ["http://B.org/%", "http://a.org/"]
+    assert database.find_url("http://B.org/%") == 2
+    assert database.find_url("http://b.org/x") is None
+
+
+def test_urls_that_are_not_there_are_a_damage(database: Database) -> None:
+    database.add_urls(0, ["http://a.org/"])
+    database.add_urls(2, ["http://c.org/"])
+    with pytest.raises(CrawlFolderError, match="the URLs 0 to 2 are not all there"):
+        list(database.url_blocks())
+    with pytest.raises(CrawlFolderError, match="no URL with id 1"):
+        database.url(1)
+
+
+# Pages
+
+IDS = st.integers(0, 2**32 - 1)
+LINKS = st.lists(IDS, max_size=30).map(lambda ids: np.array(ids, np.uint32))
+COUNTS = st.integers(0, 2**62)
+MAYBE = st.none() | IDS
+ROWS = st.builds(
+    PageRow,
+    id=IDS,
+    position=st.just(0),
+    state=st.integers(0, 4),
+    outcome=st.text(),
+    status=st.integers(0, 999),
+    time=st.floats(allow_nan=False, allow_infinity=False),
+    archive_file=st.none() | COUNTS,
+    archive_offset=st.none() | COUNTS,
+    archive_bytes=st.none() | COUNTS,
+    digest=st.none() | st.binary(min_size=20, max_size=20),
+    size_bytes=COUNTS,
+    content_type=st.text(),
+    language=st.text(),
+    title=st.text(),
+    noindex=st.booleans(),
+    depth=st.integers(0, 1000),
+    redirect_to=MAYBE,
+    duplicate_of=MAYBE,
+    near_duplicate_of=MAYBE,
+    links=LINKS,
+    outside=LINKS,
+)
+
+
+@one_database_for_all
+@given(row=ROWS)
+def test_a_page_comes_back_as_it_was(database: Database, row: PageRow) -> None:
+    database.rollback()
+    database.add_page(row)
+    found = database.page(row.id)
+    assert found is not None
+    assert same(found, row)
+    assert found.noindex in (False, True)
+    assert database.page((row.id + 1) % 2**32) is None
+
+
+def test_half_a_surrogate_pair_in_a_title_is_no_reason_to_stop(database: Database) -> None:
+    database.add_page(page_row(0, 0, title="a \ud83d b", content_type="text/\udcff", outcome="ok"))
+    found = database.page(0)
+    assert found is not None
+    assert (found.title, found.content_type) == ("a ? b", "text/?")
+
+
+def test_where_a_page_is_in_the_archive() -> None:
+    assert page_row(0, 0).archived is None
+    row = page_row(0, 0, archive_file=1, archive_offset=2, archive_bytes=3)
+    assert row.archived == Position(1, 2, 3)
+
+
+def test_links_may_be_written_to(database: Database) -> None:
+    database.add_page(page_row(0, 0, [1, 2]))
+    found = database.page(0)
+    assert found is not None
+    found.links[0] = 5
+    (done,) = database.pages_after()
+    assert isinstance(done, DonePages)
+    done.links[0] = 5
+
+
+def test_who_links_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "_PAGES_PER_BATCH", 2)
+    database.add_page(page_row(4, 0, [1, 2, 1]))
+    database.add_page(page_row(0, 1))
+    database.add_page(page_row(2, 2, [], outside=np.array([9, 1], np.uint32)))
+    database.add_page(page_row(1, 3, [3]))
+    database.add_page(page_row(3, 4, [0, 1]))
+    assert database.pages_linking_to(1) == [4, 2, 3]
+    assert database.pages_linking_to(9) == [2]
+    assert database.pages_linking_to(7) == []
+
+
+def test_counts(database: Database) -> None:
+    assert database.counts() == Counts(0, 0, {}, {}, 0, 0)
+    database.add_urls(0, ["a", "b", "c", "d", "e"])
+    database.add_page(page_row(0, 0, outcome="ok", size_bytes=10, archive_bytes=3))
+    database.add_page(page_row(1, 1, outcome="redirect", size_bytes=2, archive_bytes=2))
+    database.add_page(page_row(2, 2, outcome="ok", size_bytes=5, archive_bytes=4))
+    database.add_page(page_row(3, 3, outcome="timed out", state=3))
+    expected = Counts(5, 4, {2: 3, 3: 1}, {"ok": 2, "redirect": 1, "timed out": 1}, 17, 9)
+    assert database.counts() == expected
+
+
+# What happened
+
+
+@pytest.mark.parametrize("per_batch", [1, 2, 3, 100])
+@pytest.mark.parametrize("after", [-1, 0, 2, 3, 7, 8, 100])
+def test_what_happened_comes_back_in_order(
+    database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
+) -> None:
+    monkeypatch.setattr(database_module, "_PAGES_PER_BATCH", per_batch)
+    known = {0: [5, 6], 3: [], 4: [7], 8: [1]}
+    for position in range(9):
+        if position in known:
+            database.add_known(position, known[position])
+        else:
+            database.add_page(page_row(20 - position, position, range(position)))
+    told = []
+    for part in database.pages_after(after):
+        if isinstance(part, KnownPages):
+            told.append((part.position, part.pages.tolist()))
+        else:
+            assert 1 <= len(part.pages) <= per_batch
+            for k, position in enumerate(part.positions.tolist()):
+                assert part.pages[k] == 20 - position
+                told.append((position, part.links[part.link_offsets[k] : part.link_offsets[k + 1]].tolist()))
+    assert told == [(position, known.get(position, list(range(position)))) for position in range(max(after + 1, 0), 9)]
+    assert database.next_position() == 9
+
+
+def test_done_pages_as_arrays(database: Database) -> None:
+    database.add_page(page_row(3, 0, [1, 2], outside=np.array([8], np.uint32)))
+    database.add_page(page_row(1, 1, [], state=3, redirect_to=0))
+    database.add_page(page_row(2, 2, [2**32 - 1]))
+    (done,) = database.pages_after()
+    assert isinstance(done, DonePages)
+    assert done.positions.tolist() == [0, 1, 2]
+    assert done.pages.tolist() == [3, 1, 2]
+    assert done.states.tolist() == [2, 3, 2]
+    assert done.redirects.tolist() == [-1, 0, -1]
+    assert done.link_offsets.tolist() == [0, 2, 2, 3]
+    assert done.links.tolist() == [1, 2, 2**32 - 1]
+
+
+def test_the_next_position_is_behind_pages_and_known_pages(database: Database) -> None:
+    assert database.next_position() == 0
+    database.add_known(0, [1])
+    assert database.next_position() == 1
+    database.add_page(page_row(0, 1))
+    assert database.next_position() == 2
+
+
+# Duplicates
+
+
+def test_the_first_page_with_a_digest(database: Database) -> None:
+    database.add_page(page_row(9, 0, digest=b"a" * 20))
+    database.add_page(page_row(1, 1, digest=b"a" * 20))
+    database.add_page(page_row(2, 2))
+    assert database.page_with_digest(b"a" * 20) == 9
+    assert database.page_with_digest(b"b" * 20) is None
+
+
+def test_pages_that_share_a_band(database: Database) -> None:
+    lowest = -(2**63)
+    database.add_bands(5, [1, 2, lowest], b"five")
+    database.add_bands(3, [2, 4, 2**63 - 1], b"three")
+    assert database.pages_in_bands([2]) == [3, 5]
+    assert database.pages_in_bands([lowest, 2**63 - 1]) == [3, 5]
+    assert database.pages_in_bands([2, lowest], limit=1) == [3, 5]
+    assert database.pages_in_bands([2], limit=1) == [3]
+    assert database.pages_in_bands([7]) == []
+    assert database.signature(3) == b"three"
+    assert database.signature(4) is None
+
+
+# Events and values
+
+
+def test_the_latest_events_oldest_first(database: Database) -> None:
+    for k in range(5):
+        database.add_event(float(k), "host given up", host=k or None, why=f"x\ud800{k}", n=k)
+    assert [event.time for event in database.events(3)] == [2.0, 3.0, 4.0]
+    assert database.events()[0] == Event(0.0, "host given up", None, {"why": "x\ud8000", "n": 0})
+
+
+@one_database_for_all
+@given(value=st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v, max_size=3)))
+def test_a_value_comes_back_as_it_was(database: Database, value: object) -> None:
+    database.set("key", value)
+    assert database.get("key", "default") == value
+    assert database.get("other", "default") == "default"
+
+
+# Opening
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    with Database.create(path) as database:
+        database._first("PRAGMA user_version = 7")
+    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 1"):
+        Database.open(path)
+
+
+def test_a_database_of_others_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE url (id, url)")
+    connection.close()
+    for read_only in (False, True):
+        with pytest.raises(CrawlFolderError, match="crawl.db: not the database of a crawl"):
+            Database.open(path, read_only)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000), bytes(100_000)])
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "crawl.db"
+    path.write_bytes(content)
+    for read_only in (False, True):
+        with pytest.raises(CrawlFolderError, match=r"^[^\n]*crawl.db: (not the database|the file is damaged)[^\n]*$"):
+            Database.open(path, read_only)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(CrawlFolderError, match="no such database"):
+        Database.open(tmp_path / "crawl.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_strange_names_of_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "100 % #1? ü & more"
+    folder.mkdir()
+    with Database.create(folder / "crawl.db") as database:
+        database.set("a", 1)
+        database.commit()
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        assert database.get("a") == 1
+
+
+def test_reading_only_nothing_can_be_written(database: Database) -> None:
+    reader = Database.open(database.path, read_only=True)
+    with pytest.raises(CrawlFolderError, match="may not be written"):
+        reader.set("a", 1)
+    reader.close()
+
+
+def test_two_writers_are_told_apart(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orienteer.store.connection._BUSY_TIMEOUT_S", 0.01)
+    with Database.open(database.path) as other:
+        database.set("a", 1)
+        with pytest.raises(CrawlFolderError, match="another program is writing to it"):
+            other.set("a", 2)
+        database.commit()
+        other.rollback()
+        other.set("a", 2)
+        other.commit()
+    assert database.get("a") == 2
