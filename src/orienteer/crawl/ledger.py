@@ -163,7 +163,7 @@ class Ledger:
     def _write(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, links: NDArray[np.uint32], **rest: Any
     ) -> None:
-        archived = self._archived(answer)
+        archived = self._archived(answer, rest.get("digest"))
         row = PageRow(
             id=page,
             position=self.position,
@@ -183,8 +183,8 @@ class Ledger:
         self.database.add_page(row)
         self._count()
 
-    def _archived(self, answer: Fetched | None) -> Position | None:
-        """What was received goes into the archive, if it is whole."""
+    def _archived(self, answer: Fetched | None, digest: bytes | None) -> Position | None:
+        """What was received goes into the archive, if it is whole. `digest` is of its content."""
         if answer is None or answer.outcome not in _ARCHIVED:
             return None
         return self.folder.archive.append(
@@ -195,6 +195,7 @@ class Ledger:
                 body=answer.body,
                 address=answer.address,
                 protocol=answer.protocol,
+                body_sha1=digest if answer.content is answer.body else None,
             )
         )
 

@@ -79,7 +79,7 @@ class GrowingGraph:
     def add(self, page: int, targets: ArrayLike) -> None:
         """`page` was fetched and links to `targets`; repeats and self-links are dropped, new pages become known."""
         ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
-        self.add_batch(np.array([page]), np.array([0, len(ids)], np.int64), ids)
+        self._append(page_ids("pages", [page], csr.MAX_PAGES - 1), np.array([0, len(ids)]), ids)
 
     def add_batch(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> None:
         """Several fetched pages at once: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
@@ -88,9 +88,11 @@ class GrowingGraph:
         rows = np.asarray(offsets, np.int64)
         if len(rows) != len(sources) + 1 or rows[0] != 0 or rows[-1] != len(ids) or (np.diff(rows) < 0).any():
             raise InputError("offsets: expected one more than pages, from 0 up to the number of targets")
-        highest = max(int(sources.max(initial=0)), int(ids.max(initial=0)))
+        self._append(sources, rows, ids)
+
+    def _append(self, sources: NDArray[Any], rows: NDArray[np.int64], ids: NDArray[Any]) -> None:
         if len(sources):
-            self.know(highest + 1)
+            self.know(max(int(sources.max()), int(ids.max(initial=0))) + 1)
         self._targets = grown(self._targets, self._used + len(ids))
         added, self._used = _append_rows(sources, rows, ids, self._targets, self._used, self._starts, self._ends)
         self.n_links += added

@@ -52,6 +52,7 @@ class ArchivedResponse(NamedTuple):
     address: str = ""
     protocol: str = ""
     truncated: str | None = None
+    body_sha1: bytes | None = None  # if it is known already
 
 
 class ArchivedPage(NamedTuple):
@@ -72,7 +73,8 @@ def response_record(response: ArchivedResponse) -> bytes:
     headers = record.headers
     headers["WARC-Target-URI"] = response.url
     headers["Content-Type"] = "application/http; msgtype=response"
-    headers["WARC-Payload-Digest"] = f"sha1:{base64.b32encode(hashlib.sha1(response.body).digest()).decode()}"
+    digest = response.body_sha1 or hashlib.sha1(response.body).digest()
+    headers["WARC-Payload-Digest"] = f"sha1:{base64.b32encode(digest).decode()}"
     if response.address:
         headers["WARC-IP-Address"] = response.address
     if response.protocol:
@@ -120,5 +122,5 @@ def _member(record: WarcRecord, block: bytes) -> bytes:
     record.set_bytes_content(block)
     content = io.BytesIO()
     # With a digest of the whole block: fastwarc, asked to verify, passes over records that have none.
-    record.write(content, checksum_data=True, chunk_size=1 << 20)
+    record.write(content, checksum_data=True, chunk_size=1 << 14)
     return isal_zlib.compress(content.getvalue(), _COMPRESSION_LEVEL, _GZIP)
