@@ -36,7 +36,7 @@ def url(number: int) -> str:
     return f"https://www.site-{number % 50_021}.example.org/section/{number % 97}/page-{number}.html"
 
 
-def lines(first: int, end: int, size: int = 100_000) -> Iterator[bytes]:
+def lines(first: int, end: int, size: int = 10_000) -> Iterator[bytes]:
     for start in range(first, end, size):
         yield "\n".join(url(number) for number in range(start, min(start + size, end))).encode()
 

@@ -19,6 +19,7 @@ _HANDLERS = {
     "aiohttp": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
 }
 SETTINGS: dict[str, Any] = {
+    "CONCURRENT_ITEMS": 1,
     "CONCURRENT_REQUESTS": CONNECTIONS,
     "CONCURRENT_REQUESTS_PER_DOMAIN": CONNECTIONS_PER_HOST,
     "DOWNLOAD_DELAY": 0,

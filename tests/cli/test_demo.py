@@ -7,8 +7,14 @@ from tests.cli.run import orienteer
 
 def test_the_demo_tells_its_story() -> None:
     said = orienteer("demo", "-n", 3000).stdout
-    parts = ("1. A small web", "2. What the pages are worth", "3. A trusted start", "http://h", "4. What to fetch next")
-    for part in parts:
+    parts = (
+        "1. A small web",
+        "2. What the pages are worth",
+        "3. A trusted start",
+        "4. What to fetch next",
+        "5. The same",
+    )
+    for part in (*parts, "http://h"):
         assert part in said
     counts = {
         order: int(re.search(rf"{order} .* ([\d,]+)\s*$", said, re.MULTILINE)[1].replace(",", ""))
@@ -16,3 +22,11 @@ def test_the_demo_tells_its_story() -> None:
     }
     assert 0 < counts["certified"] < min(counts["rankmass"], counts["breadth-first"])
     assert re.search(r"at least 98\.\d\d %, at most 99\.\d\d %", said)
+    told = " ".join(said.split())
+    lower, upper, truth = (
+        float(figure)
+        for figure in re.search(
+            r"was proved: at least ([\d.]+) %, at most ([\d.]+) %. The truth is ([\d.]+)%", told
+        ).groups()
+    )
+    assert 98 <= lower <= truth <= upper

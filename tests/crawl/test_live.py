@@ -226,7 +226,8 @@ def test_sitemaps_name_pages_that_nothing_links_to(tmp_path: Path) -> None:
     robots = {"a.test": "Sitemap: http://a.test/map.xml"}
     with FakeWeb(MadeSite(places, robots=robots)) as web:
         report = crawled(web, "http://a.test/", tmp_path / "a", scope="host", settings={"crawl": {"robots": True}})
-        assert Told(tmp_path / "a").fetched_urls() == {f"http://a.test/{name}" for name in ("", "b", "hidden", "deeper")}
+        names = ("", "b", "hidden", "deeper")
+        assert Told(tmp_path / "a").fetched_urls() == {f"http://a.test/{name}" for name in names}
         assert report.stopped_because == "frontier empty"
         # Run again it remembers them without asking.
         n_requests = len(web.requests)

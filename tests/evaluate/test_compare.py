@@ -10,11 +10,11 @@ import pytest
 from orienteer.crawl.simulate import simulate
 from orienteer.errors import InputError
 from orienteer.evaluate.compare import Comparison, compare
-from orienteer.policies.policy_spec import PolicySpec
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies import all_policies
+from orienteer.policies.policy_spec import PolicySpec
 from tests.graph.reference import dense_links, dense_pagerank
 
 TRUSTED = [0, 40, 90]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 import tarfile
 
 import numpy as np
@@ -13,13 +12,11 @@ import pytest
 from orienteer.extract.charset import as_utf8, charset_of
 from orienteer.extract.page import extract_page
 from orienteer.extract.reader import _WITH_TEXT
+from orienteer.graph.formats.compressed import zstd
 from tests.conftest import SHARED_DATA
 from tests.extract.test_markup import assert_says_the_same
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+COMPARE_ONE_OF = 4  # 1 compares all pages, which takes a minute
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +31,29 @@ def pages() -> dict[str, bytes]:
 
 def test_lightened_pages_say_what_whole_pages_say(pages):
     n_light = 0
-    for html in pages.values():
+    compared = list(pages.values())[::COMPARE_ONE_OF]
+    for html in compared:
         utf8 = as_utf8(html, charset_of(html))
         assert_says_the_same(utf8)
         n_light += _WITH_TEXT.lightened(utf8) is not None
-    assert n_light > 0.99 * len(pages)
+    assert n_light > 0.99 * len(compared)
 
 
 def test_links_within_hosts_are_those_of_the_graph(pages, shared_graphs):
     """The graph also took some old addresses for new ones, and `link` elements for none; that is less than 1 %."""
     with gzip.open(shared_graphs / "docs-web-dev.urls.txt.gz", "rt") as file:
         urls = file.read().splitlines()
-    graph = np.load(shared_graphs / "docs-web-dev.npz")
+    with np.load(shared_graphs / "docs-web-dev.npz") as graph:
+        offsets, targets, hosts = graph["indptr"].tolist(), graph["indices"].tolist(), graph["host"].tolist()
     ids = {url: page for page, url in enumerate(urls)}
-    hosts = graph["host"]
     n_known = n_missing = n_new = 0
     for page, url in enumerate(urls):
         html = pages.get(url.removeprefix("http://"))
         if html is None:
             continue
-        targets = graph["indices"][graph["indptr"][page] : graph["indptr"][page + 1]]
-        known = {int(target) for target in targets if hosts[target] == hosts[page]} - {page}
+        known = set(targets[offsets[page] : offsets[page + 1]]) - {page}
         found = {ids.get(_as_in_graph(link, ids), page) for link in extract_page(html, url).links} - {page}
-        found = {target for target in found if hosts[target] == hosts[page]}
+        known, found = ({target for target in links if hosts[target] == hosts[page]} for links in (known, found))
         n_known += len(known)
         n_missing += len(known - found)
         n_new += len(found - known)
@@ -73,9 +70,8 @@ def _as_in_graph(link: str, ids: dict[str, int]) -> str:
     return link
 
 
-def test_every_page_has_a_title_and_words(pages):
-    for name, html in list(pages.items())[::20]:
-        page = extract_page(html, f"http://{name}")
-        assert page.title
-        assert len(page.text.split()) > 10
-        assert page.charset in ("utf-8", "windows-1252")
+def test_real_pages_have_titles_and_words(pages):
+    sample = [extract_page(html, f"http://{name}") for name, html in list(pages.items())[::20]]
+    assert {page.charset for page in sample} <= {"utf-8", "windows-1252"}
+    assert np.mean([bool(page.title) for page in sample]) > 0.98  # some are mere redirects
+    assert np.mean([len(page.text.split()) > 20 for page in sample]) > 0.98

@@ -128,6 +128,18 @@ def test_a_page_put_on_another_host_moves_there() -> None:
     assert [taken(frontier, 0.0) for _ in range(3)] == [1, 2, None]
 
 
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_host_without_its_best_page_stands_behind_others(is_moved: bool) -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2, 3, 4], [0.9, 0.1, 0.5, 0.8], [7, 7, 8, 9])
+    for page in (1, 4):  # page 4 is all that host 9 has
+        if is_moved:
+            frontier.put([page], [0.0], [10])
+        else:
+            frontier.remove(page)
+    assert [taken(frontier, 0.0) for _ in range(4)] == [3, 2, 1 if is_moved else None, None]
+
+
 def test_a_host_may_have_a_delay_of_its_own() -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.set_delay(7, 10.0)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.policies.policy_spec import PolicySpec, split_specs
 from orienteer.policies import all_policies
+from orienteer.policies.policy_spec import PolicySpec, split_specs
 
 
 def test_a_name_alone_has_no_settings() -> None:

@@ -28,7 +28,11 @@ def crawl(
     ),
     budget: int | None = typer.Option(None, help="Stop after this many pages.", rich_help_panel=_GOAL),
     policy: str | None = typer.Option(
-        None, "--policy", "-p", help="What to fetch next, such as fractional:inter_host_weight=20.", rich_help_panel=_GOAL
+        None,
+        "--policy",
+        "-p",
+        help="What to fetch next, such as fractional:inter_host_weight=20.",
+        rich_help_panel=_GOAL,
     ),
     by_certificate: bool | None = typer.Option(
         None, "--by-certificate", help="Stop by the certificate, whatever the policy.", rich_help_panel=_GOAL
@@ -59,7 +63,9 @@ def crawl(
     ignore_robots: bool | None = typer.Option(
         None, "--ignore-robots", help="Do not ask for robots.txt: for your own hosts only.", rich_help_panel=_POLITE
     ),
-    sitemaps: bool | None = typer.Option(None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE),
+    sitemaps: bool | None = typer.Option(
+        None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE
+    ),
     workers: int | None = typer.Option(None, help="Fetches under way at once (32).", rich_help_panel=_NET),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
     max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
@@ -71,7 +77,9 @@ def crawl(
         None, "--allow-private", help="Private, loopback and link-local addresses too.", rich_help_panel=_NET
     ),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
-    metrics: int | None = typer.Option(None, metavar="PORT", help="Serve figures for Prometheus.", rich_help_panel=_OUTPUT),
+    metrics: int | None = typer.Option(
+        None, metavar="PORT", help="Serve figures for Prometheus.", rich_help_panel=_OUTPUT
+    ),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display.", rich_help_panel=_OUTPUT),
 ) -> None:

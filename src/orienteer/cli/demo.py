@@ -1,10 +1,10 @@
-"""`orienteer demo`: what Orienteer can do so far, end to end, on a small generated web."""
+"""`orienteer demo`: what Orienteer can do so far, end to end, on a small generated web served on loopback."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,7 +23,7 @@ _GOAL = 0.98
 def demo(
     pages: int = typer.Option(20_000, "--pages", "-n", min=100, help="Number of pages of the demo's web."),
 ) -> None:
-    """Generate a small web, look at it, rank it, crawl it until enough is proved to be fetched.
+    """Generate a small web, look at it, rank it, serve it on loopback, crawl it until enough is proved to be fetched.
 
     Example: [bold]orienteer demo[/bold]
     """
@@ -62,10 +62,47 @@ def demo(
             f"[bold]4. What to fetch next, and when to stop[/bold]: crawls from that home page, until {_GOAL:.0%} of "
             "what its surfer sees is proved to be fetched. They know only the links of the pages they have fetched.\n"
         )
-        _crawl(web, personal, progress)
+        _simulate(web, personal, progress)
+
+        out.print(
+            "[bold]5. The same for real[/bold]: that web is served on loopback, and crawled through sockets into a "
+            "crawl folder, interrupted half-way and resumed.\n"
+        )
+        _crawl(web, personal, Path(folder) / "crawl")
 
 
-def _crawl(web: LinkGraph, rank: NDArray[np.float64], progress: Progress) -> None:
+def _crawl(web: LinkGraph, rank: NDArray[np.float64], folder: Path) -> None:
+    """Part 5: a live crawl in two runs, and what is on the disk afterwards."""
+    from orienteer.crawl.session import live_crawl
+    from orienteer.fake_web.graph_site import GraphSite
+    from orienteer.fake_web.server import FakeWeb
+    from orienteer.store.database import Database
+
+    out = display.console()
+    site = GraphSite(web)
+    with FakeWeb(site) as server:
+        settings: dict[str, dict[str, Any]] = {
+            "politeness": {"delay_s": 0.0, "connections": 4},
+            "fetch": {"connect_to": server.address},
+        }
+        home = site.url_of(0)
+        first = live_crawl(home, folder, scope="web", budget=400, settings=settings)
+        report = live_crawl(home, folder, scope="web", until=_GOAL, settings=settings)
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        urls = b"\n".join(database.url_blocks()).decode().split("\n")
+        stored = [site.page_of(url) or 0 for page, url in enumerate(urls) if database.page(page) is not None]
+    archive_bytes = sum(file.stat().st_size for file in (folder / "archive").iterdir())
+    figures = report.figures
+    out.print(
+        f"The first run fetched {first.figures.n_done:,} pages, then its {first.stopped_because} was spent. The second "
+        f"went on where it was and fetched {figures.n_done - first.figures.n_done:,} more until {_GOAL:.0%} was "
+        f"proved: {figures.certificate}. The truth is {rank[stored].sum():.2%}. The crawl folder holds "
+        f"{archive_bytes / 1e6:.1f} MB of WARC files and a database of {figures.n_known:,} URLs; [bold]orienteer "
+        "crawl[/bold] does the same with the web outside.\n"
+    )
+
+
+def _simulate(web: LinkGraph, rank: NDArray[np.float64], progress: Progress) -> None:
     """Part 4: three crawls to the same goal, beside the truth that they cannot know."""
     from orienteer.crawl.simulate import simulate
 
@@ -80,7 +117,8 @@ def _crawl(web: LinkGraph, rank: NDArray[np.float64], progress: Progress) -> Non
     out.print(
         f"After {ours.n_fetched:,} pages the certificate says: {ours.certificate}. The truth, which only a simulation "
         f"knows, is {rank[ours.order].sum():.2%}. RankMass's own guarantee takes "
-        f"{_more(paper.n_fetched, ours.n_fetched)} to say so, breadth-first {_more(simple.n_fetched, ours.n_fetched)}."
+        f"{_more(paper.n_fetched, ours.n_fetched)} to say so, breadth-first "
+        f"{_more(simple.n_fetched, ours.n_fetched)}.\n"
     )
 
 

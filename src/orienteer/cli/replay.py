@@ -32,9 +32,7 @@ def replay(
     from orienteer.graph.formats.atomic import replaced
 
     with display.progress_bar() as progress:
-        result = replayed(
-            source, policy, until, budget, by_certificate=by_certificate, seeds=seed, progress=progress
-        )
+        result = replayed(source, policy, until, budget, by_certificate=by_certificate, seeds=seed, progress=progress)
         if order_out is not None:
             with replaced(order_out) as new:
                 new.write_text("".join(f"{result.urls[int(page)]}\n" for page in result.order), encoding="utf-8")

@@ -56,8 +56,8 @@ def simulate(
     """
     from orienteer.crawl.crawl import Goal
     from orienteer.evaluate.compare import warm_up
-    from orienteer.policies.policy_spec import PolicySpec
     from orienteer.frontier.politeness import Politeness
+    from orienteer.policies.policy_spec import PolicySpec
 
     # What can be wrong without looking at the graph is said before it is read.
     spec = PolicySpec.of_texts(policy, settings)

@@ -1,4 +1,4 @@
-"""A crawl's working memory as plain arrays, for a quick reopen. Never the truth: that is in the crawl folder's database.
+"""A crawl's working memory as plain arrays, for a quick reopen. Never the truth: that is in the folder's database.
 
 A crawl can always be resumed by telling a new Crawl all that happened. A checkpoint saves most of that telling: the
 arrays of the policy, of the coverage, the states and the frontier, as they were after some event. What the policy knows
@@ -41,8 +41,9 @@ def checkpoint(crawl: Crawl) -> Arrays:
 
 
 def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Bring a new Crawl, whose web has the links already, to where it was. A KeyError, ValueError or AttributeError says
-    that it cannot be done.
+    """Bring a new Crawl, whose web has the links already, to where it was.
+
+    Where that cannot be done it raises a KeyError, ValueError or AttributeError.
 
     The frontier's clock starts anew: no host rests, nothing is in flight.
     """

@@ -15,8 +15,8 @@ Whoever drives it, a simulation or the network, does the same:
     crawl.stopped_because                      # "coverage", "budget", "frontier empty", or None: go on
 
 A failed page counts as fetched without links: the attempt found out what there is. A blocked one does not; its mass is
-out of reach and reported. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes after
-all that are linked to.
+out of reach and reported. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes
+after all that are linked to.
 
 To resume, tell a new Crawl the same events in the same order: `take` each page instead of asking for the `next`.
 """
@@ -141,7 +141,8 @@ class Crawl:
         if hosts is not None:
             self.web.set_hosts(pages, hosts)
         self._state = grown(self._state, self.web.n_pages)
-        new = np.array([page for page in ids[self._state[ids] == PageState.KNOWN] if page not in self.frontier], np.int64)
+        waiting = ids[self._state[ids] == PageState.KNOWN]
+        new = np.array([page for page in waiting if page not in self.frontier], np.int64)
         self.frontier.put(new, np.full(len(new), LAST), self.web.hosts[new])
         self.own_proof_holds = False
         if len(new) and self.stopped_because == "frontier empty":
@@ -243,7 +244,7 @@ class Crawl:
         return self.policy.guarantee if self._believes_policy() else self.certificate().lower
 
     def _believes_policy(self) -> bool:
-        """The policies' proofs take a redirect for a page with a link, all trust and no page without links for known."""
+        """Whether the policy's own proof decides. It does not hold with redirects, hidden trust, or sitemaps."""
         return self.policy.proves and self.own_proof_holds and not self.goal.by_certificate
 
     def _links(self) -> Links:

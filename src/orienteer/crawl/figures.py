@@ -21,7 +21,10 @@ _EVERY_S = 0.25
 
 @dataclass(frozen=True)
 class Figures:
-    """Where a crawl stands. Counts are of the whole crawl, rates of the last seconds, `n_bytes` and times of this run."""
+    """Where a crawl stands.
+
+    Counts are of the whole crawl, rates of the last seconds; bytes, times and outcomes are of this run.
+    """
 
     n_fetched: int
     n_failed: int
@@ -112,7 +115,7 @@ class Watch:
 
 
 def dead_mass(live: LiveCrawl) -> float:
-    """The share of a surfer's time on failed pages (404, images), as the links known now have it: covered, but useless."""
+    """The share of a surfer's time on failed pages (404, images), by the links known now: covered, but useless."""
     crawl = live.crawl
     failed = crawl.states() == PageState.FAILED
     if not failed.any():

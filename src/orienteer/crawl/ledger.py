@@ -255,7 +255,8 @@ class Ledger:
             seen_before = self.database.signature(other)
             if seen_before is not None and near_duplicates.similarity(signature, seen_before) >= near_duplicates.NEAR:
                 return other
-        self.database.add_bands(page, bands, signature)  # only here: what repeats a page need not be found by a third
+        # Only here: what repeats a page need not be found by a third.
+        self.database.add_bands(page, bands, signature)
         return None
 
     # -- opening ------------------------------------------------------------------------------------------------
@@ -275,7 +276,12 @@ class Ledger:
         saved = self.folder.read_checkpoint()
         try:
             self._resume(saved)
-        except (KeyError, ValueError, TypeError, AttributeError):  # a checkpoint of another version: everything is told anew
+        except (
+            KeyError,
+            ValueError,
+            TypeError,
+            AttributeError,
+        ):  # a checkpoint of another version: everything is told anew
             if saved is None:
                 raise
             self.crawl = self._new_crawl()

@@ -20,19 +20,23 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
+from orienteer import __version__
 from orienteer.crawl.errands import Errand, Errands
 from orienteer.crawl.host_health import HostHealth
 from orienteer.crawl.ledger import Ledger
 from orienteer.extract.page import extract_page
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.fetch.outcome import Fetched, Outcome, Request
+from orienteer.store.log import Log, NoLog
 from orienteer.url import host_of
 
 _TICK_S = 0.25  # the longest wait before looking at the clock again
 _KEEP_OUT = frozenset((401, 402, 403, 407, 451))  # there is something, but not for us
 
 _GIVEN_UP = "host given up"
+_SEEDS_LOGGED = 20
 
 
 class LiveCrawl:
@@ -45,6 +49,7 @@ class LiveCrawl:
         self.fetcher = fetcher
         self.health = HostHealth(plan.retry)
         self.errands = Errands(plan.fetch.user_agent, plan.crawl.robots, plan.crawl.sitemaps)
+        self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.outcomes: Counter[str] = Counter()
         self.n_bytes = 0
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
@@ -54,7 +59,22 @@ class LiveCrawl:
         self._reads_text = plan.crawl.near_duplicates != "off"
 
     def run(self, tick: Callable[[], None] = lambda: None) -> str:
-        """Crawl; why it ended: "coverage", "budget", "frontier empty" or "interrupted". `tick` is called now and then."""
+        """Crawl; why it ended: "coverage", "budget", "frontier empty" or "interrupted".
+
+        `tick` is called several times a second.
+        """
+        self._log_start()
+        started = time.monotonic()
+        try:
+            why = self._run(tick)
+        except BaseException as error:
+            why = f"error: {error}"
+            raise
+        finally:
+            self._log_end(why, time.monotonic() - started)
+        return why
+
+    def _run(self, tick: Callable[[], None]) -> str:
         commit_every_s = self.ledger.plan.crawl.commit_every_s
         acknowledged = time.monotonic()
         while True:
@@ -66,6 +86,7 @@ class LiveCrawl:
             now = time.monotonic()
             if now - acknowledged >= commit_every_s:
                 self.ledger.acknowledge()
+                self.log.flush()
                 self.ledger.checkpoint_if_due(now)
                 acknowledged = now
             tick()
@@ -132,8 +153,9 @@ class LiveCrawl:
         self.n_bytes += len(answer.raw_headers) + len(answer.body)
         errand = self._errand_of.pop(page, None)
         if errand is not None:
-            self._take_in_errand(page, host, errand, answer, now)
-        elif answer.outcome is Outcome.CANCELLED:
+            return self._take_in_errand(page, host, errand, answer, now)
+        self.log.note("fetch", **_facts_of(answer), retry=self._attempts[page])
+        if answer.outcome is Outcome.CANCELLED:
             self.crawl.retry(page, now, 0.0)
         elif answer.outcome.is_transient:
             self._try_again(page, host, answer, now)
@@ -178,11 +200,16 @@ class LiveCrawl:
 
     def _rest_s(self, host: int, answer: Fetched, now: float) -> float:
         """How long a host in trouble rests; one that is given up need not, since it is not asked any more."""
-        why = described(answer)
+        if self.health.is_given_up(host):
+            return 0.0
+        why, name = described(answer), self.ledger.seen.host_name(host)
         rest_s = self.health.failed(host, now, answer.retry_after_s, why)
         if rest_s is None:
             self.ledger.note("host given up", host, self.health.reason(host))
-        return rest_s or 0.0
+            self.log.note("host given up", host=name, why=self.health.reason(host))
+            return 0.0
+        self.log.note("host rests", host=name, rest_s=round(rest_s, 3), why=why)
+        return rest_s
 
     def _block(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
         self.outcomes[reason] += 1
@@ -191,6 +218,7 @@ class LiveCrawl:
     # -- errands ------------------------------------------------------------------------------------------------
 
     def _take_in_errand(self, page: int, host: int, errand: Errand, answer: Fetched, now: float) -> None:
+        self.log.note("robots" if errand.is_robots else "sitemap", **_facts_of(answer))
         rest_s: float | None = None
         if answer.outcome is Outcome.CANCELLED:
             rest_s = 0.0
@@ -224,6 +252,36 @@ class LiveCrawl:
             host = self.ledger.host_named(host_of(url))
             if host is not None and self.ledger.scope.contains([url])[0]:
                 self.errands.expect_sitemaps(host, [url])
+
+    # -- the log ------------------------------------------------------------------------------------------------
+
+    def _log_start(self) -> None:
+        plan, crawl = self.ledger.plan, self.crawl
+        self.log.note(
+            "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
+            policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
+            workers=plan.crawl.workers, delay_s=plan.politeness.delay_s, robots=plan.crawl.robots,
+            n_done=len(crawl.order), n_known=len(self.ledger.seen),
+        )  # fmt: skip
+
+    def _log_end(self, why: str, elapsed_s: float) -> None:
+        self.log.note(
+            "end", why=why, n_done=len(self.crawl.order), n_known=len(self.ledger.seen), n_bytes=self.n_bytes,
+            elapsed_s=round(elapsed_s, 3),
+        )  # fmt: skip
+        self.log.close()
+
+
+def _facts_of(answer: Fetched) -> dict[str, Any]:
+    """What the log says of any answer."""
+    facts = {
+        "url": answer.request.url,
+        "outcome": described(answer),
+        "status": answer.status,
+        "bytes": len(answer.raw_headers) + len(answer.body),
+        "duration_s": round(answer.duration_s, 4),
+    }
+    return facts | {"detail": answer.detail} if answer.detail else facts
 
 
 def is_html(content_type: str) -> bool:

@@ -13,7 +13,7 @@ what was proved would mean something else. The others may change from one run to
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -36,7 +36,8 @@ class CrawlSettings:
     """What to fetch, in which order, until when.
 
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
-    name of that page, as if it redirected there, and does not follow its links; "off" does not look.
+    name of that page, as if it redirected there, and does not follow its links; "off" does not look. `log`: whether
+    log.jsonl is kept.
     """
 
     seeds: tuple[str, ...]
@@ -51,8 +52,12 @@ class CrawlSettings:
     duplicates: str = "report"
     near_duplicates: str = "report"
     commit_every_s: float = 1.0
+    log: bool = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "seeds", canonical_seeds(self.seeds))
+        if not self.seeds:
+            raise InputError("seeds is empty; a crawl needs a page to start from, such as https://example.org/")
         Goal(self.until, self.budget, self.by_certificate)
         checked_damping(self.damping)
         if PolicySpec.parse(self.policy).make(self.damping).knows_truth:
@@ -86,7 +91,7 @@ class CrawlPlan:
             "fetch": FetchSettings,
             "retry": RetrySettings,
         }
-        for name, table in tables.items():
+        for name in tables:
             if name not in kinds:
                 raise unknown_name(f"table in {where}", name, kinds)
         parts = {name: from_table(kind, tables.get(name, {}), f"{where} [{name}]") for name, kind in kinds.items()}
@@ -132,7 +137,7 @@ def _shown(value: Any) -> str:
     return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
 
 
-def canonical_seeds(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+def canonical_seeds(texts: Sequence[str]) -> tuple[str, ...]:
     """The seeds as canonical URLs, without repeats; `example.org` will do for `https://example.org/`."""
     seeds: dict[str, None] = {}
     for text in texts:

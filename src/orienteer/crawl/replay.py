@@ -75,11 +75,10 @@ def replay(
     )
 
 
-def _crawled(
-    web: ArchivedWeb, plan: CrawlPlan, spec: PolicySpec, goal: Goal, progress: Progress
-) -> tuple[Crawl, int]:
+def _crawled(web: ArchivedWeb, plan: CrawlPlan, spec: PolicySpec, goal: Goal, progress: Progress) -> tuple[Crawl, int]:
     graph, hosts = web.graph, web.graph.hosts
-    assert graph.urls is not None and hosts is not None
+    assert graph.urls is not None
+    assert hosts is not None
     n_seeds = len(plan.crawl.seeds)
     trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
     crawl = Crawl(spec.make(plan.crawl.damping), trusted, goal, hosts=hosts[:n_seeds])

@@ -46,7 +46,8 @@ def live_crawl(
     `settings` are tables as in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
-    named: dict[str, Any] = {"seeds": canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds)), "policy": policy}
+    pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
+    named: dict[str, Any] = {"seeds": pages, "policy": policy}
     named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
@@ -85,4 +86,3 @@ def reported(live: LiveCrawl, watch: Watch, why: str) -> Report:
     )
     live.ledger.folder.write_report(report.as_dict())
     return report
-

@@ -27,12 +27,12 @@ from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError
 from orienteer.evaluate.cost import Cost, measured
 from orienteer.evaluate.metrics import Curve, cumulative_rank, first_reaching, sample_positions
-from orienteer.policies.policy_spec import PolicySpec
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.policies import all_policies
+from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
 
 LEVELS = (0.90, 0.98, 0.99)

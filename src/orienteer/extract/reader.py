@@ -41,8 +41,8 @@ _WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
 
 # Names of start tags that make the tokenizer take for text what is none: of the elements that are read anyway, and of
 # elements that are empty, as in drawings (SVG), of which the tokenizer knows nothing. A mark goes into these names.
-_MISLEADING = re.compile(r"(<no)(?=script|frames)|(<s)(?=tyle\s*/>|cript\s*/>)|(<t)(?=itle\s*/>)", re.IGNORECASE)
-_MARKED = re.compile(f"(?<=<no){BLOCK_MARK}(?=script|frames)|(?<=<[st]){BLOCK_MARK}(?=tyle|cript|itle)", re.IGNORECASE)
+_MISLEADING = re.compile(r"<(?:no(?=script|frames)|s(?=tyle\s*/>|cript\s*/>)|t(?=itle\s*/>))", re.IGNORECASE)
+_MARKED = re.compile(f"(<(?:no|[st])){BLOCK_MARK}(?=script|frames|tyle|cript|itle)", re.IGNORECASE)
 
 _PILCROW = " ¶"  # headings of documentation end in a link to themselves
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
@@ -62,7 +62,8 @@ def read(html: bytes, with_text: bool = True) -> PageReader:
 
 def read_whole(html: bytes, with_text: bool = True) -> PageReader:
     """The same from all the tokens of the page, which takes several times as long."""
-    return _read(_MISLEADING.sub(rf"\g<0>{BLOCK_MARK}", html.decode()), with_text, is_odd=True)
+    text, n_marks = _MISLEADING.subn(rf"\g<0>{BLOCK_MARK}", html.decode())
+    return _read(text, with_text, is_odd=n_marks > 0 or "\0" in text)
 
 
 def _read(text: str, with_text: bool, is_odd: bool) -> PageReader:
@@ -105,7 +106,7 @@ class PageReader:
         start = _STARTS.get(tag)
         if start is not None:
             if self._is_odd:
-                attributes = [(name, _MARKED.sub("", value)) for name, value in attributes]
+                attributes = [(name, _MARKED.sub(r"\1", value)) for name, value in attributes]
             start(self, dict(attributes))
         elif tag in _BLOCKS:
             self._parts.append(BLOCK_MARK)
@@ -141,7 +142,7 @@ class PageReader:
 
     def _text_from(self, start: int) -> str:
         text = "".join(self._parts[start:])
-        return _MARKED.sub("", text).replace("\0", "") if self._is_odd else text
+        return _MARKED.sub(r"\1", text).replace("\0", "") if self._is_odd else text
 
     # Text that is not seen where it stands: taken out again at the end of its element.
 

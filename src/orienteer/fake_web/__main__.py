@@ -41,7 +41,7 @@ def _tell(address: str, urls: list[str]) -> None:
     n_hosts = len({url.split("/", 3)[2] for url in urls})
     print(f"{len(urls):,} pages of {n_hosts:,} hosts at {address}; Ctrl-C ends it", flush=True)
     print("All connections must go there, whatever the host of the URL:")
-    print(f"  orienteer crawl --connect-to {address} --allow-private {urls[0]}")
+    print(f"  orienteer crawl --connect-to {address} {urls[0]}")
     print(f"  curl --connect-to ::{address} {urls[0]}", flush=True)
 
 

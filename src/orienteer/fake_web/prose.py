@@ -67,7 +67,7 @@ def title(topic: int, page: int) -> str:
     """A few words that name a page: two of its topic's, and its number.
 
     >>> title(0, 12)
-    'Tide and ship 12'
+    'Tide and harbour 12'
     """
     words = _words(topic)
     first = page * 7 % len(words)

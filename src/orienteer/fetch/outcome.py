@@ -61,8 +61,8 @@ _TRANSIENT = frozenset(
 class Request(NamedTuple):
     """One page to fetch.
 
-    `any_type` is for robots.txt and sitemaps: the wanted content types do not apply, and of a body that is too large the
-    beginning is taken.
+    `any_type` is for robots.txt and sitemaps: the wanted content types do not apply, and of a body that is too large
+    the beginning is taken.
     """
 
     url: str

@@ -19,7 +19,6 @@ from orienteer.frontier.host_heaps import LAST
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.growing_graph import grown
 
-
 __all__ = ["LAST", "Frontier"]
 
 

@@ -6,7 +6,7 @@
     archive/          the pages as they came, in WARC files
     checkpoints/      what makes a reopen quick; never the truth
     report.json       the certificate, and why the crawl stopped
-    log               what happened, to be read by people
+    log.jsonl         what happened, an object a line (see `log`); never the truth
 
 The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
 then one transaction takes its row together with the new end of the archive. Killed at any moment, a folder opens again
@@ -163,7 +163,7 @@ class CrawlFolder:
 
     @property
     def log_path(self) -> Path:
-        return self.path / "log"
+        return self.path / "log.jsonl"
 
 
 class _Lock:
@@ -172,26 +172,29 @@ class _Lock:
     def __init__(self, folder: Path) -> None:
         path = folder / _LOCK
         with explained(path):
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             with explained(path):
-                self._take(folder)
+                self._take(folder, self._descriptor)
         except BaseException:
             self.release()
             raise
 
-    def _take(self, folder: Path) -> None:
+    def _take(self, folder: Path, descriptor: int) -> None:
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace").strip()
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
             raise CrawlFolderError(f"{folder} is in use by process {holder or '(unknown)'}") from None
         with suppress(OSError):  # only for the message to others: a full disk is no reason not to open
-            os.ftruncate(self._descriptor, 0)
-            os.write(self._descriptor, f"{os.getpid()}\n".encode())
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
-        os.close(self._descriptor)
+        """A second time does nothing: the number may be another file's by then."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def settings_of_folder(path: Path) -> str | None:

@@ -66,9 +66,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
     return links.graph()
 
 
-def read_archives(
-    paths: Iterable[Path], first_urls: Iterable[str] = (), progress: Progress = silent
-) -> ArchivedWeb:
+def read_archives(paths: Iterable[Path], first_urls: Iterable[str] = (), progress: Progress = silent) -> ArchivedWeb:
     """The web in several files of one archive; `first_urls` have the first ids. Here what is no page is one too."""
     links = _Links(with_no_pages=True)
     links.know(first_urls)

@@ -1,0 +1,157 @@
+"""What it costs to read a page, in CPU time, on real pages of documentation (40 kB on average, 760 elements, 98 links).
+
+Peers get the links of `a` elements and join them to the page's URL, which gives no canonical URLs; "with text" is the
+text of the whole tree. Neither knows `nofollow`, robots, frames or redirects.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from benchmarks.measure import machine, measured, table
+from orienteer.graph.formats.compressed import zstd
+
+ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
+ONE_OF = 5  # pages of the archive
+
+
+def pages() -> list[tuple[str, bytes]]:
+    with tarfile.open(fileobj=io.BytesIO(zstd.decompress(ARCHIVE.read_bytes()))) as files:
+        members = [file for file in files if file.isfile()][::ONE_OF]
+        return [(f"http://{file.name}", files.extractfile(file).read()) for file in members]  # type: ignore[union-attr]
+
+
+def over_pages(work: Callable[[bytes, str], Any]) -> Callable[[], int]:
+    found = pages()
+    work(found[0][1], found[0][0])  # compiles what is to be compiled
+
+    def run() -> int:
+        for url, html in found:
+            work(html, url)
+        return len(found)
+
+    return run
+
+
+def charset() -> Callable[[], int]:
+    from orienteer.extract.charset import as_utf8, charset_of
+
+    return over_pages(lambda html, url: as_utf8(html, charset_of(html)))
+
+
+def links() -> Callable[[], int]:
+    from orienteer.extract.links import extract_links
+
+    return over_pages(extract_links)
+
+
+def head() -> Callable[[], int]:
+    from orienteer.extract.page import extract_page
+
+    return over_pages(lambda html, url: extract_page(html, url, with_text=False))
+
+
+def text() -> Callable[[], int]:
+    from orienteer.extract.page import extract_page
+
+    return over_pages(extract_page)
+
+
+def whole(with_text: bool) -> Callable[[], int]:
+    from orienteer.extract.charset import as_utf8, charset_of
+    from orienteer.extract.reader import read_whole
+
+    return over_pages(lambda html, url: read_whole(as_utf8(html, charset_of(html)), with_text))
+
+
+def after_text(work: Callable[[str], Any]) -> Callable[[], int]:
+    from orienteer.extract.page import extract_page
+
+    texts = [extract_page(html, url).text for url, html in pages()]
+    work(texts[0])
+
+    def run() -> int:
+        for found in texts:
+            work(found)
+        return len(texts)
+
+    return run
+
+
+def signature() -> Callable[[], int]:
+    from orienteer.extract.near_duplicates import bands, signature
+
+    return after_text(lambda found: bands(signature(found) or b"\0" * 512))
+
+
+def language() -> Callable[[], int]:
+    from orienteer.extract.language import detected
+
+    return after_text(detected)
+
+
+def lxml_links(with_text: bool) -> Callable[[], int]:
+    from lxml.html import document_fromstring
+
+    def work(html: bytes, url: str) -> Any:
+        tree = document_fromstring(html or b"<p>")
+        joined = [urljoin(url, href) for href in dict.fromkeys(tree.xpath("//a/@href"))]
+        return joined, tree.findtext(".//title"), tree.text_content() if with_text else None
+
+    return over_pages(work)
+
+
+def parsel_links(with_text: bool) -> Callable[[], int]:
+    from parsel import Selector
+
+    def work(html: bytes, url: str) -> Any:
+        page = Selector(body=html, encoding="utf-8")
+        joined = [urljoin(url, href) for href in dict.fromkeys(page.css("a::attr(href)").getall())]
+        return joined, page.css("title::text").get(), page.xpath("string()").get() if with_text else None
+
+    return over_pages(work)
+
+
+CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+    ("charset and decoding, part of all below", charset, ()),
+    ("links", links, ()),
+    ("links, title, head", head, ()),
+    ("links, title, head, text, headings, anchors", text, ()),
+    ("all tokens, nothing left out before: links unresolved", whole, (False,)),
+    ("all tokens, nothing left out before: with text", whole, (True,)),
+    ("signature of the text and its bands", signature, ()),
+    ("language of the text", language, ()),
+    ("lxml: links, title", lxml_links, (False,)),
+    ("lxml: links, title, text", lxml_links, (True,)),
+    ("parsel: links, title", parsel_links, (False,)),
+    ("parsel: links, title, text", parsel_links, (True,)),
+]
+
+
+def run() -> str:
+    if not ARCHIVE.is_file():
+        return f"The real pages are not here ({ARCHIVE.name}); nothing was measured.\n"
+    rows, n_pages = [], 0
+    for name, prepare, arguments in CONTENDERS:
+        try:
+            found = measured(prepare, *arguments, rounds=5)
+        except RuntimeError as error:
+            if "ModuleNotFoundError" not in str(error):
+                raise
+            rows.append([name, "not installed"])
+            continue
+        n_pages = found.result
+        rows.append([name, f"{1e3 * found.cpu_s / n_pages:.3f}"])
+    packages = ["turbohtml", "numba", "rensa"] + [name for name in ("lxml", "parsel") if _is_installed(name)]
+    return f"{n_pages:,} pages. {machine(*packages)}\n\n" + table(["", "CPU ms per page"], rows)
+
+
+def _is_installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None

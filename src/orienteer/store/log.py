@@ -1,0 +1,105 @@
+"""log.jsonl: what happened in a crawl, an object of JSON on each line, for people with `jq` and for other programs.
+
+    {"time":"2026-01-31T17:05:09.123Z","event":"fetch","url":"http://a.test/","outcome":"ok","status":200,...}
+
+Lines are gathered and written when the crawl asks for it. A file that has reached `max_file_bytes` becomes log.1.jsonl,
+in the place of the one before. Nothing is ever read from it, and no crawl ends because it cannot be written: what is
+lost is counted, and the number written down when there is a way again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+MAX_FILE_BYTES = 100_000_000
+
+# One encoder for all lines: json.dumps would make a new one for each, to leave out the spaces.
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Log:
+    """The log at `path`, a file that is appended to."""
+
+    def __init__(
+        self, path: Path, max_file_bytes: int = MAX_FILE_BYTES, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.path = path
+        self._max_file_bytes = max_file_bytes
+        self._clock = clock
+        self._lines: list[str] = []
+        self._out: int | None = None  # descriptor
+        self._n_lost = 0
+
+    @property
+    def old_path(self) -> Path:
+        return self.path.with_stem(f"{self.path.stem}.1")
+
+    def note(self, event: str, **facts: Any) -> None:
+        """Something happened just now; `facts` are whatever JSON can say."""
+        self._lines.append(_encoded({"time": self._now(), "event": event, **facts}))
+
+    def flush(self) -> None:
+        """Write the lines noted so far. What cannot be written is dropped."""
+        if not self._lines:
+            return
+        try:
+            self._write()
+        except OSError:
+            self._n_lost += len(self._lines)
+            self._close_out()
+        self._lines.clear()
+
+    def close(self) -> None:
+        self.flush()
+        self._close_out()
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+    def _write(self) -> None:
+        if self._out is None:
+            self._open()
+        assert self._out is not None
+        lines = list(self._lines)
+        if self._n_lost:
+            lines.insert(0, _encoded({"time": self._now(), "event": "lines lost", "n_lines": self._n_lost}))
+        n_bytes = os.fstat(self._out).st_size
+        text = ("\n".join(lines) + "\n").encode()
+        try:
+            rest = memoryview(text)
+            while rest:
+                rest = rest[os.write(self._out, rest) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._out, n_bytes)  # rather no line than half a line
+            raise
+        self._n_lost = 0
+        if n_bytes + len(text) >= self._max_file_bytes:
+            self._close_out()
+            with suppress(OSError):  # then it grows on, and this is tried again
+                self.path.replace(self.old_path)
+
+    def _open(self) -> None:
+        self._out = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        n_bytes = os.fstat(self._out).st_size
+        if n_bytes and os.pread(self._out, 1, n_bytes - 1) != b"\n":
+            os.write(self._out, b"\n")  # behind the half line of a process that was killed
+
+    def _close_out(self) -> None:
+        if self._out is not None:
+            os.close(self._out)
+            self._out = None
+
+
+class NoLog(Log):
+    """For a crawl that keeps none."""
+
+    def note(self, event: str, **facts: Any) -> None:
+        pass
