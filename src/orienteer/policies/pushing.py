@@ -79,6 +79,7 @@ class PushingPolicy(Policy):
     def conclude(self, web: GrowingGraph, until: float) -> None:
         self._pushed.rule = self._rule(until)
         self._after_pushes(web, push.Links.of(web), _NOT_LISTED)
+        self._pushed.rule = self._rule(until=2.0)  # should more be found, it is pushed as far as ever
 
     def _after_pushes(self, web: GrowingGraph, links: push.Links, touched: np.ndarray) -> Priorities:
         pushed = self._pushed
