@@ -1,1 +1,1 @@
-"""The crawlers that are measured side by side, one module each: `prepare(task, ...)` returns the crawl to be measured."""
+"""The crawlers that are measured side by side, a module each: `prepare(task, ...)` returns the crawl to be measured."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +14,9 @@ from orienteer.extract.page import MAX_LINKS, MAX_TEXT_CHARS, extract_page
 from orienteer.extract.reader import MAX_ANCHOR_CHARS, MAX_TITLE_CHARS
 from orienteer.url import canonical_url
 from tests.extract.pieces import mutated, random_page
+from tests.extract.test_links import hostile
 
-N_CASES = 400  # 100,000 take a minute
+N_CASES = 400  # 100,000 take half a minute
 PAGE = "http://example.org/dir/page.html"
 CHARSETS = [None, None, "utf-8", "latin1", "utf-16", "iso-2022-jp", "gb18030", "no such charset"]
 
@@ -66,3 +68,31 @@ def test_any_bytes(html, charset, robots_header):
 @given(st.randoms(use_true_random=False), st.text(max_size=20))
 def test_random_pages_with_any_text(rng, text):
     assert_sound(mutated(rng, random_page(rng) + text + random_page(rng)).encode("utf-8", "replace"))
+
+
+more_hostile = {
+    "anchors in anchors": b"<a href=x>word " * 150_000,
+    "one endless anchor": b"<a href=x>" + b"word <b>" * 200_000,
+    "headings in headings": b"<h1>word " * 200_000,
+    "an endless heading": b"<h1>" + b"word <p>" * 200_000,
+    "titles": b"<title>word</title>" * 100_000,
+    "an endless title": b"<title>" + b"word " * 400_000,
+    "templates in templates": b"<template>word" * 150_000,
+    "noscript left open, with links": b"<noscript><a href=x>word" * 100_000,
+    "images in an anchor": b"<a href=x>" + b"<img alt=a>" * 150_000,
+    "half references": b"&am<b>p;" * 200_000,
+    "comments that do not end": b"<!--->-->--!" * 200_000,
+    "scripts that do not end": b"<script></scrip" * 150_000,
+    "empty titles": b"<title/>" * 200_000,
+    "spaces before a slash": b"<title" + b" " * 1_000_000 + b"<title" + b" " * 1_000_000,
+    "marks": b"\x1e" * 2_000_000,
+    "no-break spaces": b"\xc2\xa0" * 1_000_000,
+    "descriptions": b"<meta name=description content='word'>" * 50_000,
+    "quotes": b"<a href='\">" * 150_000,
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("html", (hostile | more_hostile).values(), ids=hostile | more_hostile)
+def test_hostile_pages_of_megabytes(html):
+    assert_sound(html)

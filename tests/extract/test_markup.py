@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orienteer.extract.reader import _LINKS_ONLY, _WITH_TEXT, PageReader, read, read_whole
 from tests.extract.pieces import ATTRIBUTES, MARKUP, NAMES, TEXTS, mutated, random_page
 
-N_RANDOM_PAGES = 600  # 100,000 take two minutes
+N_RANDOM_PAGES = 600  # 100,000 take a minute
 
 
 def said(reader: PageReader) -> dict:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orienteer.graph import priority_queue as queues
-from orienteer.graph.kernel import kernel
+from orienteer.kernel import kernel
 
 
 @kernel

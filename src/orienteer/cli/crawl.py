@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,8 @@ from orienteer.errors import InputError
 if TYPE_CHECKING:
     from orienteer.crawl.live import LiveCrawl
     from orienteer.crawl.plan import CrawlPlan
+
+_PATIENCE_S = 2.0
 
 _GOAL, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Scope", "Politeness", "Network", "Output"
 
@@ -111,13 +116,21 @@ def crawl(
 
 def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False) -> None:
     """Run a crawl with display, metrics and signals, and tell what came of it."""
-    from orienteer.cli import crawl_display, metrics_server
-    from orienteer.crawl.figures import Watch
-    from orienteer.crawl.session import opened, reported
+    with ExitStack() as until_the_end:
+        # Before anything is opened: a port that is taken is known at once.
+        from orienteer.cli import crawl_display, metrics_server
 
-    with opened(folder, plan) as live, _stoppable(live):
+        publish = until_the_end.enter_context(metrics_server.serving(metrics))
+        if metrics == 0:
+            _say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
+        with _waiting(folder, quiet or json):
+            from orienteer.crawl.figures import Watch
+            from orienteer.crawl.session import opened, reported
+
+            live = until_the_end.enter_context(opened(folder, plan))
+        until_the_end.enter_context(_stoppable(live))
         watch = Watch(live)
-        with metrics_server.serving(metrics) as publish, crawl_display.shown(folder, quiet or json) as show:
+        with crawl_display.shown(folder, quiet or json) as show:
 
             def tick() -> None:
                 if watch.is_due():
@@ -127,10 +140,11 @@ def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = 
 
             why = live.run(tick)
         report = reported(live, watch, why)
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        crawl_display.print_report(report)
+    with display.readers_may_leave():
+        if json:
+            display.print_json(report.as_dict())
+        else:
+            crawl_display.print_report(report)
     if not report.goal_reached:
         raise typer.Exit(3)
 
@@ -143,12 +157,44 @@ def _stoppable(live: LiveCrawl) -> Iterator[None]:
         # Only a flag: an exception out of a callback of libcurl would be lost.
         live.stop_wanted += 1
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup
+        numbers.remove(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _waiting(folder: Path, quiet: bool) -> Iterator[None]:
+    """Say why nothing is to be seen yet, if it takes long; Ctrl-C ends the wait."""
+
+    def leave(*_: object) -> None:
+        # At once, since an exception could come up in a callback of the compiler, and would be lost. Nothing else is:
+        # files are only written in one piece here.
+        _say("orienteer: interrupted")
+        os._exit(130)
+
+    why = "reading the crawl so far" if (folder / "crawl.db").exists() else "first run: compiling, once"
+    timer = threading.Timer(_PATIENCE_S, _say, [f"preparing ({why})…"])
+    timer.daemon = True
+    if not quiet:
+        timer.start()
+    before = signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+def _say(line: str) -> None:
+    """A line on stderr; nobody need be there to read it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _planned(
@@ -171,12 +217,13 @@ def _planned(
     else:
         raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to go on with")
     stored = settings_of_folder(folder)
-    tables = [tables_of(stored, str(folder))] if stored is not None else []
+    settings_path = folder / "crawl.toml"
+    tables = [tables_of(stored, str(settings_path))] if stored is not None else []
     if settings is not None:
         tables.append(tables_of(_text_of(settings), str(settings)))
     if seeds:
         given["crawl"]["seeds"] = seeds
-    where = str(settings) if settings is not None else str(folder)
+    where = str(settings) if settings is not None else str(settings_path)
     merged_tables = merged(*tables, given)
     if not merged_tables.get("crawl", {}).get("seeds"):
         raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")

@@ -58,8 +58,12 @@ def shown(folder: Path, quiet: bool) -> Iterator[Show]:
         yield NoShow()
     elif console.is_terminal and not console.is_dumb_terminal:
         live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
-        with live:
+        live.start()
+        try:
             yield PanelShow(folder, live)
+        finally:
+            with contextlib.suppress(OSError):
+                live.stop()
     else:
         yield LineShow(folder)
 
@@ -88,7 +92,9 @@ class PanelShow:
         if self.is_due():
             drawn = panel(self._folder, figures, stop_wanted)
             drawn.width = max(self._live.console.width - _ROOM_FOR_ECHO, 1)
-            self._live.update(drawn, refresh=True)
+            # The terminal may have been closed; that is no reason to lose what is under way.
+            with contextlib.suppress(OSError):
+                self._live.update(drawn, refresh=True)
             self._next = self._clock() + _PANEL_EVERY_S
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -60,11 +62,33 @@ def _new_bars() -> Any:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """What is printed inside need not be read to its end: a pipe (`| head`) or a terminal that was closed is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
+        silence_stdout()
+
+
+def silence_stdout() -> None:
+    """There is nobody to tell: what is printed from now on, and what is still to be written, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console() -> Console:
     """Where tables are printed."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    class LeavingConsole(Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would end the process with exit code 1."""
+            raise BrokenPipeError(errno.EPIPE, "nobody reads on")
+
+    return LeavingConsole(highlight=False)
 
 
 def facts_table(title: str | None = None) -> Table:

@@ -6,7 +6,6 @@ Exit codes: 0 the goal was reached, 2 bad usage or bad input (one line on stderr
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 
@@ -16,6 +15,7 @@ from orienteer.cli import (
     compare,
     crawl,
     demo,
+    display,
     explain,
     graph_convert,
     graph_generate,
@@ -81,8 +81,7 @@ def run() -> None:
     except _Interrupted:
         _end("interrupted", 130)
     except BrokenPipeError:
-        # The reader of our output has left (`| head`); there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        display.silence_stdout()
         sys.exit(0)
     except MemoryError:
         _end("not enough memory", 2)

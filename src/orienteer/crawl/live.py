@@ -34,6 +34,8 @@ from orienteer.url import host_of
 
 _TICK_S = 0.25  # the longest wait before looking at the clock again
 _KEEP_OUT = frozenset((401, 402, 403, 407, 451))  # there is something, but not for us
+# It is the host that is tried again after these, until it is given up: a page must not be lost to a short outage.
+_SAY_NOTHING_OF_THE_PAGE = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 
 _GIVEN_UP = "host given up"
 _SEEDS_LOGGED = 20
@@ -173,7 +175,7 @@ class LiveCrawl:
                 answer.content if is_html(answer.content_type) else b"",
                 answer.request.url,
                 answer.charset,
-                answer.headers.get("x-robots-tag") or "",
+                "\n".join(answer.headers.get_all("x-robots-tag")),
                 with_text=self._reads_text,
             )
             self.ledger.fetched(page, answer, content, now)
@@ -190,7 +192,7 @@ class LiveCrawl:
         """The host has a difficulty: it rests, and the page is tried again, unless it has been often enough."""
         self.outcomes[described(answer)] += 1
         rest_s = self._rest_s(host, answer, now)
-        self._attempts[page] += answer.outcome is not Outcome.SLOW_DOWN
+        self._attempts[page] += answer.outcome not in _SAY_NOTHING_OF_THE_PAGE
         if self.health.is_given_up(host) or self._attempts[page] >= self.ledger.plan.retry.max_attempts:
             del self._attempts[page]
             self.ledger.blocked(page, described(answer), answer, now)

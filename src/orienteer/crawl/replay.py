@@ -112,7 +112,7 @@ def _plan_of(path: Path, seeds: Sequence[str]) -> CrawlPlan:
     if text is not None:
         if seeds:
             raise InputError(f"{path} knows its seeds; they cannot be named for its replay")
-        return CrawlPlan.parse(text, str(path))
+        return CrawlPlan.parse(text, str(path / "crawl.toml"))
     if not seeds:
         raise InputError(f"{path} is no crawl folder; name the pages to start from (seeds)")
     return CrawlPlan(CrawlSettings(canonical_seeds(list(seeds))), ScopeSettings(kind="web"))

@@ -12,6 +12,7 @@ from orienteer.crawl.figures import Figures, Watch, dead_mass
 from orienteer.crawl.ledger import Ledger
 from orienteer.crawl.live import LiveCrawl
 from orienteer.crawl.plan import CrawlPlan, canonical_seeds
+from orienteer.crawl.warm_up import warm_up
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.store.folder import CrawlFolder
 
@@ -71,6 +72,7 @@ def opened(path: Path, plan: CrawlPlan) -> Iterator[LiveCrawl]:
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
+        warm_up(plan)
         with Fetcher(plan.fetch) as fetcher:
             yield LiveCrawl(Ledger(folder, plan), fetcher)
 

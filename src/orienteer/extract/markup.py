@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from orienteer.extract.kernel import kernel
 from orienteer.extract.whitespace import BLOCK_MARK
+from orienteer.kernel import kernel
 
 # Elements whose content is mere text to a browser that runs scripts and knows frames; we do neither, and read it. A
 # mark in the names of their start tags keeps the tokenizer from doing as browsers do.

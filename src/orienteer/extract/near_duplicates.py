@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from rensa import RMinHash
 
-from orienteer.extract.kernel import kernel
+from orienteer.kernel import kernel
 
 MIN_WORDS = 20  # a shorter text is too short to judge
 NEAR = 0.85

@@ -52,13 +52,17 @@ def extract_page(
     rules = reader.rules | rules_of_header(robots_header) if robots_header else reader.rules
     base = url if reader.base is None else canonical_url(reader.base, url) or url
     links, n_dropped = ({}, 0) if rules.nofollow else _links(reader, base)
-    named = ((links.get(reference), text) for reference, text in reader.anchors)
+    anchors = {
+        (link, text): None
+        for reference, text in reader.anchors
+        if (link := links.get(reference)) is not None and link != url
+    }
     return Page(
         links=list(dict.fromkeys(links.values())),
         title=reader.title,
         text=reader.text[:MAX_TEXT_CHARS].rstrip(),
         headings=reader.headings,
-        anchors=list(dict.fromkeys((link, text) for link, text in named if link is not None and link != url)),
+        anchors=list(anchors),
         description=reader.description,
         language=reader.language,
         charset=used_charset,

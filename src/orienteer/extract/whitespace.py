@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orienteer.extract.kernel import kernel
+from orienteer.kernel import kernel
 
 BLOCK_MARK = "\x1e"  # stands where a block begins or ends: the record separator, which is on no real page
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from orienteer.graph.kernel import kernel
+from orienteer.kernel import kernel
 
 PAGE = np.dtype(
     [("priority", np.float64), ("child", np.uint32), ("after", np.uint32), ("before", np.uint32), ("host", np.uint32)],

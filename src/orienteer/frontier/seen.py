@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.frontier.siphash import siphash128
 from orienteer.graph.growing_graph import grown
-from orienteer.graph.kernel import inlined, kernel
 from orienteer.graph.url_table import UrlTable
+from orienteer.kernel import inlined, kernel
 
 _MAX_LOAD = 0.7
 _LINES_AT_ONCE = 1 << 12

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from orienteer.graph.kernel import inlined, kernel
+from orienteer.kernel import inlined, kernel
 
 _U = np.uint64
 

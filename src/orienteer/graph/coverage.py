@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.growing_graph import grown
-from orienteer.graph.kernel import inlined, kernel
 from orienteer.graph.link_graph import LinkGraph, page_ids
 from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
 from orienteer.graph.trust import Trust, trust_vector
+from orienteer.kernel import inlined, kernel
 
 _DECIDED = 1e-12  # of the mass: what is left to push changes no answer
 # Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring, and whether it

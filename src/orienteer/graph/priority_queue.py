@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.kernel import inlined, kernel
+from orienteer.kernel import inlined, kernel
 
 _SHIFT = 52 - 6
 _N_BUCKETS = (1023 + 64) << 6  # priorities from 0 up to 2^64; greater ones share the last bucket

@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orienteer.graph.growing_graph import GrowingGraph
-from orienteer.graph.kernel import inlined, kernel
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.priority_queue import LACKS_ROOM, NONE, best, drop_best, lacks_room, raised
+from orienteer.kernel import inlined, kernel
 
 # Places in `mass`: on unfetched pages, on fetched pages, taken in by dangling pages (closed form).
 R, Q, D = range(3)

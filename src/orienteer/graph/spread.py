@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.kernel import inlined, kernel
 from orienteer.graph.priority_queue import LACKS_ROOM, best, drop_best, lacks_room, raised
+from orienteer.kernel import inlined, kernel
 
 FETCHED = -1.0  # the priority of a page that has been fetched
 TINY = 1e-300  # the least share: 0 would say that the page is not known

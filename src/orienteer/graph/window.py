@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.kernel import kernel
 from orienteer.graph.push import LINKS, PUSHES
+from orienteer.kernel import kernel
 
 # What a page is: never heard of, linked to, fetched, never to be fetched.
 UNKNOWN, KNOWN, FETCHED, LOST = range(4)

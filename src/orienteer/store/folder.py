@@ -58,9 +58,8 @@ class CrawlFolder:
         lock = _Lock(path)
         try:
             _expect_no_crawl(path)  # it could have been made before we had the lock
+            _remove_leftovers(path)
             with explained(path):
-                for leftover in path.glob(".new-*"):
-                    leftover.unlink()
                 write_durably(path / _SETTINGS, settings_text)
                 Database.create(path / _DATABASE).close()
                 sync_folder(path)
@@ -81,6 +80,7 @@ class CrawlFolder:
             return cls._opened(path, None)
         lock = _Lock(path)
         try:
+            _remove_leftovers(path)
             return cls._opened(path, lock)
         except BaseException:
             lock.release()
@@ -195,6 +195,14 @@ class _Lock:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove files that were never completed: their writer was killed. Nobody else writes, since we have the lock."""
+    with explained(path):
+        for folder in (path, path / "checkpoints"):
+            for leftover in folder.glob(".new-*"):
+                leftover.unlink()
 
 
 def settings_of_folder(path: Path) -> str | None:

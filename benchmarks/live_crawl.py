@@ -1,0 +1,123 @@
+"""Live crawls: pages per CPU-second of Orienteer, Scrapy and Crawlee on the same webs, served on loopback.
+
+All do the same: fetch every page on the hosts of the seeds, parse it, take its links, make their URLs canonical (each
+in its own way), fetch each URL once, and write every answer into a WARC file; robots.txt is not asked for, and there
+are 32 connections at once, 16 to a host. The peers are tuned (see `benchmarks/crawlers`): they get our WARC writer, the
+quickest way to take links that we found, and all is switched off that this needs not. `LinkExtractor` is Scrapy with
+the same settings, but with links taken as its documentation says. "On disk" is a queue that outlives the process; ours
+always does, and every second what was fetched is made durable.
+
+The web is served by another process, so CPU time is that of the crawler alone. All hosts are at one port: Orienteer
+connects there whatever the host (`connect_to`), the peers use it as a proxy, whose connections are good for all hosts.
+What was fetched is counted in the archives that the crawlers wrote. The last row is all that Orienteer does by default:
+the words of each page, its near-duplicates, robots.txt.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.crawlers import crawlee_crawler, orienteer_crawler, scrapy_crawler
+from benchmarks.crawlers.scrapy_crawler import AIOHTTP, TWISTED, ExtractorSpider, QuickSpider
+from benchmarks.crawlers.task import Archived, Task, archived
+from benchmarks.measure import Measurement, machine, measured, table
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.page_site import PageSite
+from orienteer.fake_web.process import served_elsewhere
+from orienteer.graph.synthetic import synthetic_web
+
+DOCUMENTATION = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
+OURS = "Orienteer, the same work"
+CONTENDERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    OURS: (orienteer_crawler.prepare, (orienteer_crawler.SAME_WORK,)),
+    "Scrapy, on disk": (scrapy_crawler.prepare, (QuickSpider, TWISTED, True)),
+    "Scrapy, in memory": (scrapy_crawler.prepare, (QuickSpider, TWISTED, False)),
+    "Scrapy, on disk, aiohttp": (scrapy_crawler.prepare, (QuickSpider, AIOHTTP, True)),
+    "Scrapy, on disk, LinkExtractor": (scrapy_crawler.prepare, (ExtractorSpider, TWISTED, True)),
+    "Crawlee, in memory": (crawlee_crawler.prepare, ()),
+    "Orienteer, all by default": (orienteer_crawler.prepare, (orienteer_crawler.DEFAULTS,)),
+}
+MAX_DIFFERENCE = 0.01  # of the pages may be fetched by one crawler and not by another
+
+
+@dataclass(frozen=True)
+class Crawled:
+    measurement: Measurement
+    archived: Archived
+
+
+def documentation_site() -> PageSite:
+    return PageSite(DOCUMENTATION)
+
+
+def generated_site(n_pages: int) -> GraphSite:
+    return GraphSite(synthetic_web(n_pages), page_bytes=15_000, relative=True, cache_bytes=1 << 30)
+
+
+def run(n_pages: int = 5000, rounds: int = 2) -> str:
+    text = machine("scrapy", "twisted", "aiohttp", "crawlee", "impit", "lxml", "pycurl") + "\n\n"
+    if DOCUMENTATION.exists():
+        text += _section("36 documentation hosts, real pages", documentation_site, (), rounds)
+    else:
+        text += f"The real pages are not here: {DOCUMENTATION.name}\n\n"
+    return text + _section("A generated web, pages of 15 kB", generated_site, (n_pages,), rounds)
+
+
+def _section(title: str, site: Callable[..., PageSite | GraphSite], arguments: tuple[Any, ...], rounds: int) -> str:
+    seeds = tuple(f"http://{host}/" for host in site(*arguments).hosts)
+    best: dict[str, Crawled] = {}
+    with served_elsewhere(site, *arguments) as web:
+        for _ in range(rounds):
+            for label in CONTENDERS:
+                crawled = _crawled(label, seeds, web.address)
+                if label not in best or crawled.measurement.cpu_s < best[label].measurement.cpu_s:
+                    best[label] = crawled
+    return f"**{title}**\n\n{_comparison(best)}\n\n{_table(best)}\n"
+
+
+def _crawled(label: str, seeds: tuple[str, ...], address: str) -> Crawled:
+    prepare, arguments = CONTENDERS[label]
+    with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as name:
+        folder = Path(name)
+        measurement = measured(prepare, Task(seeds, address, folder), *arguments, rounds=1)
+        return Crawled(measurement, archived(folder))
+
+
+def _comparison(crawls: dict[str, Crawled]) -> str:
+    """Whether all fetched the same pages; an error where they did not."""
+    everywhere = frozenset.intersection(*(crawled.archived.pages for crawled in crawls.values()))
+    more = {label: len(crawled.archived.pages) - len(everywhere) for label, crawled in crawls.items()}
+    for label, n_more in more.items():
+        if n_more > MAX_DIFFERENCE * len(everywhere):
+            raise RuntimeError(f"{label} fetched {n_more:,} pages that others did not, beside {len(everywhere):,}")
+    differing = "; ".join(f"{label} {n_more:,} more" for label, n_more in more.items() if n_more)
+    return f"{len(everywhere):,} pages were fetched by all of them" + (f" ({differing})." if differing else ".")
+
+
+def _table(crawls: dict[str, Crawled]) -> str:
+    ours = _pages_per_cpu_s(crawls[OURS])
+    rows = []
+    for label, crawled in crawls.items():
+        measurement, speed = crawled.measurement, _pages_per_cpu_s(crawled)
+        rows.append([label, f"{len(crawled.archived.pages):,}", f"{crawled.archived.n_answers:,}",
+                     f"{measurement.cpu_s:.1f}", f"{speed:,.0f}", f"{ours / speed:.2f}", f"{measurement.wall_s:.1f}",
+                     f"{measurement.result:,.0f}"])  # fmt: skip
+    headings = [
+        "",
+        "pages",
+        "answers",
+        "CPU s",
+        "pages per CPU-s",
+        "Orienteer's speed is ... times",
+        "wall s",
+        "peak MiB",
+    ]
+    return table(headings, rows)
+
+
+def _pages_per_cpu_s(crawled: Crawled) -> float:
+    return len(crawled.archived.pages) / crawled.measurement.cpu_s

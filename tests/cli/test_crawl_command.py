@@ -1,0 +1,289 @@
+"""`orienteer crawl` as a real process, against a fake web in this one."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until
+from tests.cli.run import Done, orienteer, orienteer_each
+from tests.crawl.live_crawls import Told
+
+SEED = "http://a.test/"
+PLACES = {
+    SEED: "<title>Home</title><a href=/b>b</a><a href=/c>c</a><a href=/gone>gone</a><a href=/closed>closed</a>",
+    "http://a.test/b": "<a href=/c>c</a><a href=/d>d</a>",
+    "http://a.test/c": "<a href=/>home</a><a href=http://other.test/>other</a>",
+    "http://a.test/d": "the end",
+    "http://a.test/closed": Answer("no", status=403),
+}
+FETCHED = {SEED, "http://a.test/b", "http://a.test/c", "http://a.test/d", "http://a.test/gone"}
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with FakeWeb(MadeSite(PLACES)) as web:
+        yield web
+
+
+def crawl(web: FakeWeb, folder: Path, *more: object, code: int = 0) -> Done:
+    """A crawl to its end, from the place where the folder is to be."""
+    with started("crawl", SEED, *options(web, "-o", folder.name), *more, cwd=folder.parent) as process:
+        done = ended(process)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def facts(text: str) -> dict[str, str]:
+    """The lines of a report by their names."""
+    return dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in text.splitlines() if "  " in line.strip())
+
+
+# -- what comes of it -------------------------------------------------------------------------------------------
+
+
+def test_a_crawl_from_its_beginning_to_its_report(web: FakeWeb, tmp_path: Path) -> None:
+    done = crawl(web, tmp_path / "c")
+    said = facts(done.stdout)
+    assert said["goal"] == "reached: nothing is left to fetch"
+    assert said["pages"] == "4 fetched, 1 failed, 1 blocked; 0 left in the frontier"
+    assert said["errors in this run"] == "http 403 (1), http 404 (1)"
+    assert said["folder"] == "c"
+    assert "orienteer status c" in done.stdout
+    assert not CONTROLS.search(done.stdout + done.stderr)
+    folder = tmp_path / "c"
+    assert {path.name for path in folder.iterdir()} == {
+        "archive", "checkpoints", "crawl.db", "crawl.lock", "crawl.toml", "log.jsonl", "report.json",
+    }  # fmt: skip
+    assert Told(folder).fetched_urls() == FETCHED
+    assert json.loads((folder / "report.json").read_text())["stopped_because"] == "frontier empty"
+    status = orienteer("status", folder)
+    assert "not running" in status.stdout
+    assert "4 pages: ok (4)" in status.stdout
+    explained = orienteer("explain", folder, "http://a.test/closed")
+    assert "blocked, not fetched: the server answered 403" in explained.stdout
+    assert status.stderr == explained.stderr == ""
+
+
+def test_the_report_as_json_and_nothing_else(web: FakeWeb, tmp_path: Path) -> None:
+    done = crawl(web, tmp_path / "c", "--json", "--until", "0.999", code=3)
+    report = json.loads(done.stdout)
+    assert report["stopped_because"] == "frontier empty", "what is closed cannot be proved to be fetched"
+    assert report["goal_reached"] is False
+    assert report["figures"]["n_fetched"] == 4
+    assert report["figures"]["certificate"]["blocked"] > 0
+    assert report == json.loads((tmp_path / "c" / "report.json").read_text())
+    assert done.stderr == ""
+
+
+def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path: Path) -> None:
+    done = crawl(web, tmp_path / "c", "--until", "0.999", code=3)
+    assert facts(done.stdout)["goal"] == "not reached: nothing is left to fetch, but 99.9 % is not proved"
+    assert "out of reach: on blocked pages, or behind them" in " ".join(done.stdout.split())
+
+
+def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
+    """By the same command, by the folder alone, and with settings that may change."""
+    folder = tmp_path / "c"
+    first = crawl(web, folder, "--budget", "2")
+    assert facts(first.stdout)["goal"] == "reached: the budget of 2 pages is spent"
+    assert "orienteer crawl c --budget 4" in first.stdout
+    n_requests = len(web.requests)
+    crawl(web, folder, "--budget", "2")
+    assert len(web.requests) == n_requests, "there was nothing left to do"
+    crawl(web, folder, "--budget", "3")
+    orienteer("crawl", folder, "--budget", "4", "--workers", "1")
+    assert tomllib.loads((folder / "crawl.toml").read_text())["crawl"]["workers"] == 1
+    assert len(Told(folder).order) == 4
+    orienteer("crawl", folder, "--budget", "100", code=3)
+    told = Told(folder)
+    assert told.fetched_urls() == FETCHED
+    asked = [(host, target) for _, host, target in web.requests[n_requests - 2 :]]
+    assert len(asked) == len(set(asked)) == 6, "no page was asked for twice"
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert [line["why"] for line in log if line["event"] == "end"] == ["budget"] * 4 + ["frontier empty"]
+
+
+def test_without_a_name_the_folder_is_called_after_the_host(web: FakeWeb, tmp_path: Path) -> None:
+    with started("crawl", "a.test:8080/b", *options(web), "--quiet", cwd=tmp_path) as process:
+        done = ended(process)
+    assert done.returncode == 0
+    assert Told(tmp_path / "a.test-8080-crawl").urls[0] == "https://a.test:8080/b"
+    # No TLS is spoken there, so nothing can be fetched; that is an outcome like any other.
+    assert facts(done.stdout)["pages"].startswith("0 fetched, 0 failed, 1 blocked")
+
+
+def test_a_settings_file(web: FakeWeb, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(
+        f"""
+        [crawl]
+        seeds = ["HTTP://A.test"]
+        policy = "breadth-first"
+        budget = 1
+        robots = false
+        log = false
+        [scope]
+        deny = ["/c$"]
+        [fetch]
+        connect_to = "{web.address}"
+        [politeness]
+        delay_s = 0
+        """
+    )
+    folder = tmp_path / "c"
+    orienteer("crawl", "-o", folder, "--settings", settings, "--budget", "50", code=3)
+    told = Told(folder)
+    assert told.urls[0] == SEED
+    assert told.fetched_urls() == {SEED, "http://a.test/b", "http://a.test/d", "http://a.test/gone"}
+    stored = tomllib.loads((folder / "crawl.toml").read_text())
+    assert stored["crawl"]["policy"] == "breadth-first"
+    assert stored["crawl"]["budget"] == 50, "an option counts more than the file"
+    assert not (folder / "log.jsonl").exists()
+
+
+# -- what cannot be done ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crawled(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crawled") / "c"
+    crawl(web, folder, "--budget", "1")
+    return folder
+
+
+def refused_each(commands: dict[str, list[Any]]) -> None:
+    """Each command ends with exit code 2 and one line, in which the key stands."""
+    for (said, command), done in zip(commands.items(), orienteer_each(list(commands.values())), strict=True):
+        assert done.returncode == 2, (command, done)
+        assert done.stdout == ""
+        assert done.stderr.count("\n") == 1, (command, done.stderr)
+        assert done.stderr.startswith("orienteer: ")
+        assert said in done.stderr, command
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    new = ["-o", tmp_path / "new"]
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[crawl]\nworker = 3\n")
+    other = tmp_path / "other.toml"
+    other.write_text("workers = 3\n")
+    refused_each(
+        {
+            "where to start?": ["crawl"],
+            "'http://' is no address of a page": ["crawl", "http://", *new],
+            "'ftp://a.test/' is no address": ["crawl", "ftp://a.test/", *new],
+            "did you mean 'rankmass'?": ["crawl", SEED, "--policy", "rankmas", *new],
+            "policy optimal must know the whole web beforehand": ["crawl", SEED, "--policy", "optimal", *new],
+            "no setting": ["crawl", SEED, "--policy", "fractional:x=1", *new],
+            "no scope named 'hosts'; did you mean 'host'?": ["crawl", SEED, "--scope", "hosts", *new],
+            "until is 2.0; a coverage lies between 0 and 1": ["crawl", SEED, "--until", "2", *new],
+            "budget is 0; it must be at least one page": ["crawl", SEED, "--budget", "0", *new],
+            "damping is 1.0": ["crawl", SEED, "--damping", "1", *new],
+            "workers is 0": ["crawl", SEED, "--workers", "0", *new],
+            "'(' is no regular expression": ["crawl", SEED, "--deny", "(", *new],
+            "max_depth is -1": ["crawl", SEED, "--max-depth", "-1", *new],
+            "duplicates named 'keep'": ["crawl", SEED, "--duplicates", "keep", *new],
+            "delay": ["crawl", SEED, "--delay", "-1", *new],
+            "timeout_s is 0.0": ["crawl", SEED, "--timeout", "0", *new],
+            "connect_to is 'there'": ["crawl", SEED, "--connect-to", "there", *new],
+            "--metrics is 70000": ["crawl", SEED, "--metrics", "70000", *new],
+            "did you mean 'workers'?": ["crawl", SEED, "--settings", settings, *new],
+            "workers stands alone": ["crawl", SEED, "--settings", other, *new],
+            "none.toml: No such file": ["crawl", SEED, "--settings", tmp_path / "none.toml", *new],
+            "is no crawl folder": ["crawl", tmp_path],
+            "not empty and not a crawl folder": ["crawl", SEED, "-o", tmp_path],
+            "a file, where a crawl folder should be": ["crawl", SEED, "-o", settings],
+        }
+    )
+    assert not (tmp_path / "new").exists()
+
+
+def test_another_crawl_than_that_of_the_folder(web: FakeWeb, crawled: Path) -> None:
+    before = (crawled / "crawl.toml").read_text()
+    refused_each(
+        {
+            "begun with seeds http://a.test/, not http://b.test/": ["crawl", "http://b.test/", "-o", crawled],
+            "begun with policy certified, not opic": ["crawl", SEED, "-o", crawled, "--policy", "opic"],
+            "begun with another scope (kind was host)": ["crawl", crawled, "--scope", "web"],
+            "begun with damping 0.85, not 0.5": ["crawl", crawled, "--damping", "0.5"],
+        }
+    )
+    assert (crawled / "crawl.toml").read_text() == before
+
+
+def test_a_damaged_folder(web: FakeWeb, tmp_path: Path) -> None:
+    crawl(web, tmp_path / "c", "--budget", "1")
+    settings = tmp_path / "c" / "crawl.toml"
+    text = settings.read_text()
+    settings.write_text(text[: len(text) // 2] + "= = =")
+    refused_each({"c/crawl.toml": ["crawl", tmp_path / "c"]})
+    settings.write_bytes(b"\xff\xfe")
+    refused_each({"the file is damaged": ["crawl", tmp_path / "c"]})
+    settings.write_text(text)
+    (tmp_path / "c" / "crawl.db").write_bytes(b"no database" * 1000)
+    refused_each({"the file is damaged": ["crawl", tmp_path / "c"]})
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused_each(
+            {f"--metrics: port {port} cannot be used": ["crawl", SEED, "--metrics", port, "-o", tmp_path / "c"]}
+        )
+    assert not (tmp_path / "c").exists()
+
+
+# -- those who listen -------------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_leaves_early(web: FakeWeb, tmp_path: Path) -> None:
+    crawl_command = [*COMMAND, "crawl", SEED, *options(web, "-o", "c")]
+    with subprocess.Popen(
+        crawl_command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(60) == 0
+    assert (tmp_path / "c" / "report.json").exists()
+
+
+def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
+    places = {SEED: "<a href=/b>b</a>", "http://a.test/b": Answer("late", delay_s=300.0)}
+    with (
+        FakeWeb(MadeSite(places)) as web,
+        started("crawl", SEED, *options(web, "--metrics", "0", "--json"), cwd=tmp_path) as process,
+    ):
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.fullmatch(r"metrics: http://127\.0\.0\.1:(\d+)/metrics\n", line)
+        assert found is not None, line
+
+        def is_told() -> bool:
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=10)
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+            connection.close()
+            return 'orienteer_pages_total{state="fetched"} 1\n' in text and "orienteer_fetches_in_flight 1\n" in text
+
+        wait_until(is_told)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        assert json.loads(ended(process).stdout)["stopped_because"] == "interrupted"

@@ -1,0 +1,219 @@
+"""`orienteer crawl` interrupted: by signals, by a terminal that is closed, before it has begun; and in a terminal at all."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite, RequestHeaders
+from tests.cli.live_process import (
+    CONTROLS,
+    Terminal,
+    ended,
+    options,
+    screen,
+    signalled_until_it_ends,
+    started,
+    wait_until,
+)  # fmt: skip
+from tests.cli.run import orienteer
+from tests.crawl.live_crawls import Told
+
+SEED = "http://a.test/"
+SLOW = [f"http://a.test/slow{k}" for k in range(3)]
+LATER = [f"http://a.test/later{k}" for k in range(3)]
+
+
+class Web(FakeWeb):
+    """A page, three that take their time, and one behind each of them."""
+
+    def __init__(self, delay_s: float) -> None:
+        self.delay_s = delay_s
+        links = "".join(f"<a href={url}>slow</a>" for url in SLOW)
+        places = {SEED: links} | dict.fromkeys(SLOW, self.slow) | dict.fromkeys(LATER, "here at last")
+        super().__init__(MadeSite(places))
+
+    def slow(self, host: str, target: str, _: RequestHeaders) -> Answer:
+        return Answer(f"<a href={target.replace('slow', 'later')}>later</a>", delay_s=self.delay_s)
+
+    def all_are_awaited(self) -> bool:
+        return all(self.count(url) for url in SLOW)
+
+
+def report_of(folder: Path) -> dict[str, object]:
+    report: dict[str, object] = json.loads((folder / "report.json").read_text())
+    return report
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path: Path) -> None:
+    with Web(delay_s=2.0) as web, started("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as process:
+        wait_until(web.all_are_awaited)
+        process.send_signal(number)
+        done = ended(process)
+        assert done.returncode == 3
+        assert "not reached: it was interrupted" in done.stdout
+        assert "orienteer crawl c" in done.stdout
+        told = Told(tmp_path / "c")
+        assert told.fetched_urls() == {SEED, *SLOW}
+        assert not any(web.count(url) for url in LATER)
+        assert report_of(tmp_path / "c")["stopped_because"] == "interrupted"
+        web.delay_s = 0.0
+        orienteer("crawl", tmp_path / "c")
+        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+        assert all(web.count(url) == 1 for url in (SEED, *SLOW, *LATER))
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with (
+        Web(delay_s=300.0) as web,
+        started("crawl", SEED, *options(web, "-o", "c", "--timeout", "200"), cwd=tmp_path) as process,
+    ):
+        wait_until(web.all_are_awaited)
+        signalled_until_it_ends(process)
+        done = ended(process)
+        assert done.returncode == 3
+        assert "it was interrupted" in done.stdout
+        assert Told(tmp_path / "c").fetched_urls() == {SEED}
+        web.delay_s = 0.0
+        orienteer("crawl", tmp_path / "c")
+        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+        assert web.count(SEED) == 1
+        log = [json.loads(line) for line in (tmp_path / "c" / "log.jsonl").read_text().splitlines()]
+        assert sum(line.get("outcome") == "cancelled" for line in log) == 3
+
+
+def test_whoever_is_not_to_be_hung_up_on_goes_on(tmp_path: Path) -> None:
+    """As with nohup: a SIGHUP that was ignored before stays ignored."""
+    with Web(delay_s=1.0) as web:
+        command = ["nohup", "setsid", "-w", *_command(web)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+            wait_until(web.all_are_awaited)
+            holder = int((tmp_path / "c" / "crawl.lock").read_text())
+            subprocess.run(["kill", "-HUP", str(holder)], check=True)
+            process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+
+
+def _command(web: FakeWeb) -> list[str]:
+    from tests.cli.live_process import COMMAND
+
+    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c")]
+
+
+def test_interrupted_while_the_kernels_are_compiled(tmp_path: Path) -> None:
+    """With no cache of them, as after an installation."""
+    with Web(delay_s=0.0) as web:
+        command = ["crawl", SEED, *options(web, "-o", "c")]
+        with started(*command, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == "preparing (first run: compiling, once)…\n"
+            process.send_signal(signal.SIGINT)
+            done = ended(process)
+        assert done == (130, "", "orienteer: interrupted\n")
+        assert web.requests == []
+        orienteer("crawl", tmp_path / "c")
+        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+
+
+def test_nothing_is_compiled_once_a_crawl_is_opened(tmp_path: Path) -> None:
+    """Else the first pages would be answered to somebody who does not listen."""
+    script = """
+import gc, sys
+from pathlib import Path
+from numba.core.registry import CPUDispatcher
+from orienteer.crawl.figures import Watch
+from orienteer.crawl.plan import CrawlPlan
+from orienteer.crawl.session import opened, reported
+def compiled():
+    kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
+    return {(kernel.__module__, kernel.__name__, str(types)) for kernel in kernels for types in kernel.signatures}
+plan = CrawlPlan.parse(Path(sys.argv[1]).read_text(), sys.argv[1])
+with opened(Path(sys.argv[2]), plan) as live:
+    before = compiled()
+    watch = Watch(live)
+    report = reported(live, watch, live.run(watch.figures))
+    assert report.figures.n_done == 8, report
+    print(*sorted(f"{module}.{name}" for module, name, _ in compiled() - before))
+"""
+    words = " ".join(f"word{k} and so on" for k in range(100))
+    site = MadeSite(
+        {
+            SEED: "".join(f"<a href=/{k}>{k}</a>" for k in range(6)) + words,
+            "http://a.test/0": Answer(status=301, headers=(("Location", "/5"),)),
+            "http://a.test/1": f"<meta charset=latin1><a href=/3>{words}",
+            "http://a.test/2": f"<a href=/deeper>{words} and nearly nothing else",
+            "http://a.test/4": Answer("no", status=403),
+            "http://a.test/map.xml": Answer("<urlset><url><loc>http://a.test/x</loc></url></urlset>", content_type="text/xml"),
+            "http://a.test/x": "<a href=/y>",
+        },
+        robots={"a.test": "User-agent: *\nDisallow: /5\nSitemap: http://a.test/map.xml\nCrawl-delay: 0.01"},
+    )  # fmt: skip
+    with FakeWeb(site) as web:
+        for policy in ("certified", "windowed-rankmass", "pagerank"):
+            settings = tmp_path / f"{policy}.toml"
+            settings.write_text(
+                f'[crawl]\nseeds = ["{SEED}"]\npolicy = "{policy}"\n'
+                f'[fetch]\nconnect_to = "{web.address}"\n[politeness]\ndelay_s = 0\n'
+            )
+            done = orienteer_script(script, settings, tmp_path / policy)
+            assert done == "\n", policy
+
+
+def orienteer_script(script: str, *arguments: Path) -> str:
+    import sys
+
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# -- in a terminal ----------------------------------------------------------------------------------------------
+
+
+def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
+    with Web(delay_s=1.0) as web, Terminal("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as terminal:
+        terminal.read_until("3 under way")
+        terminal.read_until("╯")
+        shown = screen(terminal.written)
+        assert any("Ctrl-C finishes what is under way" in line for line in shown)
+        assert any(line.startswith("╭─ c ─") for line in shown)
+        assert terminal.read_to_the_end() == 0
+    left = screen(terminal.written)
+    assert left[0].startswith("goal      reached: nothing is left to fetch")
+    assert not any(sign in line for line in left for sign in "╭│╰█")
+    assert not any(CONTROLS.search(line) for line in left)
+    assert terminal.written.rindex("\x1b[?25h") > terminal.written.rindex("\x1b[?25l"), "the cursor is back"
+
+
+def test_keys_in_a_terminal(tmp_path: Path) -> None:
+    """Ctrl-C, and again."""
+    with (
+        Web(delay_s=300.0) as web,
+        Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", "200"), cwd=tmp_path) as terminal,
+    ):
+        terminal.read_until("3 under way")
+        terminal.press("\x03")
+        terminal.read_until("Ctrl-C again stops at once")
+        terminal.press("\x03")
+        assert terminal.read_to_the_end() == 3
+    left = [line for line in screen(terminal.written) if line.replace("^C", "").strip()]
+    assert left[0].replace("^C", "").startswith("goal      not reached: it was interrupted")
+    assert Told(tmp_path / "c").fetched_urls() == {SEED}
+
+
+def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
+    with Web(delay_s=2.0) as web, Terminal("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as terminal:
+        terminal.read_until("3 under way")
+        terminal.hang_up()
+        assert terminal.process.wait(60) == 3
+    assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW}
+    assert report_of(tmp_path / "c")["stopped_because"] == "interrupted"

@@ -1,0 +1,136 @@
+"""`orienteer crawl` as a process that can be killed, and what its folder says afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from orienteer.settings import merged, to_toml
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.history import DonePages
+from orienteer.store.page_row import PageRow
+from tests.store.small_crawls import archived_urls
+
+PATIENCE_S = 120.0
+
+# Many acknowledgements in a short time, no waiting for politeness, and no host is given up for its errors.
+HASTY: dict[str, dict[str, Any]] = {
+    "crawl": {"commit_every_s": 0.05, "workers": 16},
+    "politeness": {"delay_s": 0.0, "connections": 4},
+    "retry": {"back_off_s": 0.01, "max_back_off_s": 0.1, "give_up_after": 1000},
+}
+
+
+class CrawlProcess(subprocess.Popen[str]):
+    """The command under way. Killed at the end of a with-statement, if it is still there."""
+
+    def __init__(self, arguments: Sequence[object], environment: dict[str, str] | None = None) -> None:
+        command = [sys.executable, "-m", "orienteer", "crawl", *map(str, arguments)]
+        super().__init__(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **(environment or {})},
+        )  # fmt: skip
+
+    def kill(self) -> None:
+        """Kill it, and wait until it is gone."""
+        super().kill()
+        self.wait()
+
+    def __exit__(self, *raised: Any) -> None:
+        self.kill()
+        super().__exit__(*raised)
+
+    def ended(self) -> tuple[int, str]:
+        """Exit code and stderr, once it ends by itself."""
+        _, said = self.communicate(timeout=PATIENCE_S)
+        assert "Traceback" not in said, said
+        assert "Exception ignored" not in said, said
+        return self.returncode, said
+
+
+class CrawlCommand:
+    """Always the same command, for a crawl of the web at `address` into `folder`."""
+
+    def __init__(
+        self, address: str | None, seeds: Sequence[str], folder: Path, *options: object, **tables: dict[str, Any]
+    ) -> None:
+        self.folder = folder
+        settings = folder.with_name(f"{folder.name}.toml")
+        settings.write_text(to_toml(merged(HASTY, tables)))
+        there = [] if address is None else ["--connect-to", address]
+        self.arguments = [*seeds, "-o", folder, "--scope", "web", "--quiet", *there, "--settings", settings, *options]
+
+    def started(self, **environment: str) -> CrawlProcess:
+        return CrawlProcess(self.arguments, environment)
+
+    def run(self, code: int = 0) -> str:
+        """Run it to its end; what it said to stderr."""
+        with self.started() as process:
+            ended_with, said = process.ended()
+        assert ended_with == code, said
+        return said
+
+    def refused(self) -> str:
+        """The one line with which it ends in exit code 2."""
+        said = self.run(code=2)
+        assert said.startswith("orienteer: "), said
+        assert said.count("\n") == 1, said
+        return said
+
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads((self.folder / "report.json").read_text())
+        return report
+
+
+def acknowledged(folder: Path) -> dict[str, tuple[Any, ...]]:
+    """The rows of all pages that are done, by URL, as another process sees them. Each is read back from the archive."""
+    if not (folder / "crawl.db").exists():
+        return {}
+    with CrawlFolder.open(folder, read_only=True) as crawl:
+        rows = {crawl.database.url(row.id): row for row in _rows(crawl)}
+        for url, row in rows.items():
+            assert row.archived is None or crawl.archive.read(row.archived).url == url
+    return {url: row.stored() for url, row in rows.items()}
+
+
+class Outcome(NamedTuple):
+    outcome: str
+    status: int
+    links: tuple[str, ...]  # in whichever order
+
+
+def outcomes(folder: Path) -> dict[str, Outcome]:
+    """What came of each page, in words that do not depend on the order in which pages were found."""
+    with CrawlFolder.open(folder, read_only=True) as crawl:
+        return {
+            crawl.database.url(row.id): Outcome(row.outcome, row.status, tuple(sorted(crawl.database.urls(row.links))))
+            for row in _rows(crawl)
+        }
+
+
+def order(folder: Path) -> list[str]:
+    """The URLs of the pages in the order they were done."""
+    with CrawlFolder.open(folder, read_only=True) as crawl:
+        return [crawl.database.url(row.id) for row in _rows(crawl)]
+
+
+def check_archive(folder: Path) -> None:
+    """warcio reads the archive to its end, no page stands in it twice, and each is where its row says."""
+    in_archive = archived_urls(folder)
+    assert len(set(in_archive)) == len(in_archive)
+    with CrawlFolder.open(folder, read_only=True) as crawl:
+        rows = [row for row in _rows(crawl) if row.archived is not None]
+        assert [crawl.archive.read(row.archived).url for row in rows if row.archived] == in_archive
+        assert crawl.database.urls(row.id for row in rows) == in_archive
+
+
+def _rows(crawl: CrawlFolder) -> list[PageRow]:
+    """In the order in which pages were done."""
+    done = [events.pages.tolist() for events in crawl.database.pages_after() if isinstance(events, DonePages)]
+    rows = [crawl.database.page(page) for pages in done for page in pages]
+    return [row for row in rows if row is not None]

@@ -1,0 +1,68 @@
+"""`kill -9` at any moment of a crawl, and the same command again: in the end nothing is missing and nothing is double."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orienteer.fake_web.server import FakeWeb
+from tests.faults.crawl_process import CrawlCommand, check_archive, outcomes
+from tests.faults.kills import Killer, Ordeal
+from tests.faults.webs import RoughWeb
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A crawl that nobody interrupted, and how long it took."""
+
+    command: CrawlCommand
+    duration_s: float
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with FakeWeb(RoughWeb()) as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def whole(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    command = crawl_of(web, tmp_path_factory.mktemp("whole") / "crawl")
+    started = time.monotonic()
+    command.run()
+    return Whole(command, time.monotonic() - started)
+
+
+def crawl_of(web: FakeWeb, folder: Path, *options: object) -> CrawlCommand:
+    assert isinstance(web.site, RoughWeb)
+    return CrawlCommand(web.address, web.site.seeds, folder, *options)
+
+
+def check_unharmed(ordeal: Ordeal) -> None:
+    assert ordeal.n_kills > 0
+    assert ordeal.lost == []
+    assert ordeal.changed == []
+    assert ordeal.asked_again == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "workers"),
+    [("certified", 1), ("certified", 16), ("fractional", 16), ("breadth-first", 1), ("breadth-first", 16)],
+)
+def test_a_crawl_that_is_killed_comes_to_the_same_end(
+    policy: str, workers: int, web: FakeWeb, whole: Whole, tmp_path: Path
+) -> None:
+    command = crawl_of(web, tmp_path / "crawl", "--policy", policy, "--workers", workers)
+    ordeal = Killer(command, web, whole.duration_s, random.Random()).run(n_kills=3)
+    check_unharmed(ordeal)
+    assert outcomes(command.folder) == outcomes(whole.command.folder)
+    check_archive(command.folder)
+    proved, expected = (crawl.report()["figures"]["certificate"] for crawl in (command, whole.command))
+    assert 0.5 < expected["lower"] < 0.999
+    for name in ("lower", "upper", "blocked"):
+        assert proved[name] == pytest.approx(expected[name], abs=1e-8)
