@@ -11,8 +11,18 @@ import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-QUICK = ["pagerank", "components", "formats", "bv_decode", "orders", "crawl_speed"]
-SLOW = ["scale", "crawl_scale"]
+QUICK = [
+    "pagerank",
+    "components",
+    "formats",
+    "bv_decode",
+    "orders",
+    "crawl_speed",
+    "extraction",
+    "frontier",
+    "live_crawl",
+]
+SLOW = ["scale", "crawl_scale", "store", "memory", "faults"]
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its

@@ -15,7 +15,7 @@ _WARM_UP_PAGES = 50
 
 
 def prepare(task: Task, crawl_settings: dict[str, Any]) -> Callable[[], float]:
-    """`crawl_settings` are those of the [crawl] table. Some pages are crawled beforehand, which compiles the kernels."""
+    """`crawl_settings` are for the [crawl] table. Some pages are crawled beforehand, which compiles the kernels."""
     settings = {
         "crawl": {"workers": CONNECTIONS} | crawl_settings,
         "politeness": {"delay_s": 0.0, "connections": CONNECTIONS_PER_HOST},

@@ -54,6 +54,8 @@ SETTINGS: dict[str, Any] = {
 # Scrapy's own HTTP client, and one that it calls experimental.
 TWISTED = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 AIOHTTP = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
+# Whatever a page links to, nothing but the proxy is to be asked.
+_WITHOUT_HANDLER = dict.fromkeys(("data", "file", "ftp", "s3"))
 
 
 class Archiving:
@@ -109,14 +111,15 @@ class ExtractorSpider(QuickSpider):
         self.extractor = LinkExtractor(allow_domains=task.hosts, tags=tags, attrs=attributes, deny_extensions=())
 
     def links(self, response: HtmlResponse) -> Iterable[str]:
-        return [link.url for link in self.extractor.extract_links(response) if not link.nofollow]
+        links = self.extractor.extract_links(response)
+        return [link.url for link in links if not link.nofollow and link.url.startswith(("http://", "https://"))]
 
 
 def prepare(
     task: Task, spider: type[QuickSpider] = QuickSpider, handler: str = TWISTED, on_disk: bool = True
 ) -> Callable[[], float]:
     """`on_disk`: the queue and what was seen are in a JOBDIR."""
-    settings = SETTINGS | {"DOWNLOAD_HANDLERS": {"http": handler}}
+    settings = SETTINGS | {"DOWNLOAD_HANDLERS": _WITHOUT_HANDLER | {"http": handler, "https": handler}}
     if on_disk:
         settings["JOBDIR"] = str(task.folder / "job")
     process = AsyncCrawlerProcess(settings)

@@ -1,4 +1,4 @@
-"""`orienteer crawl` interrupted: by signals, by a terminal that is closed, before it has begun; and in a terminal at all."""
+"""`orienteer crawl` in a terminal, and interrupted: by signals, by closing the terminal, before it has begun."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from tests.crawl.live_crawls import Told
 
 SEED = "http://a.test/"
 SLOW = [f"http://a.test/slow{k}" for k in range(3)]
+SITEMAP = "<urlset><url><loc>http://a.test/x</loc></url></urlset>"
 LATER = [f"http://a.test/later{k}" for k in range(3)]
 
 
@@ -151,7 +152,7 @@ with opened(Path(sys.argv[2]), plan) as live:
             "http://a.test/1": f"<meta charset=latin1><a href=/3>{words}",
             "http://a.test/2": f"<a href=/deeper>{words} and nearly nothing else",
             "http://a.test/4": Answer("no", status=403),
-            "http://a.test/map.xml": Answer("<urlset><url><loc>http://a.test/x</loc></url></urlset>", content_type="text/xml"),
+            "http://a.test/map.xml": Answer(SITEMAP, content_type="text/xml"),
             "http://a.test/x": "<a href=/y>",
         },
         robots={"a.test": "User-agent: *\nDisallow: /5\nSitemap: http://a.test/map.xml\nCrawl-delay: 0.01"},

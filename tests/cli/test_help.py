@@ -8,6 +8,10 @@ import pytest
 COMMANDS = [
     [],
     ["demo"],
+    ["crawl"],
+    ["status"],
+    ["explain"],
+    ["replay"],
     ["simulate"],
     ["compare"],
     ["graph"],

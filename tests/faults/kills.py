@@ -138,9 +138,10 @@ def _lives_on(process: CrawlProcess, for_s: float) -> bool:
     return False
 
 
-def until(process: CrawlProcess, happened: Callable[[], object]) -> bool:
+def until(process: CrawlProcess, happened: Callable[[], object], look_every_s: float = _LOOK_EVERY_S) -> bool:
+    """Wait until it has happened; whether the process lives to see it."""
     while process.poll() is None:
         if happened():
             return True
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(look_every_s)
     return False

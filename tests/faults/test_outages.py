@@ -2,107 +2,108 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orienteer.crawl.crawl import PageState
+from orienteer.fake_web.answers import NOT_FOUND, Answer
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
+from orienteer.fake_web.site import RequestHeaders, Site
 from tests.crawl.live_crawls import Told, crawled
-from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive, outcomes
+from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, check_archive, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
 
 N_PAGES = 40
 
 
-def asked(web: FakeWeb, more: int) -> Callable[[], bool]:
-    """Whether the web has been asked so many times more than until now."""
-    n_requests = len(web.requests)
-    return lambda: len(web.requests) >= n_requests + more
+def logged(folder: Path, part_of_url: str = "", outcome: str = "") -> list[dict[str, Any]]:
+    """The fetches in the crawl's log. Of a run that was killed the last ones may be missing."""
+    log = folder / "log.jsonl"
+    lines = log.read_text().split("\n")[:-1] if log.exists() else []
+    fetches = [fetch for fetch in map(json.loads, lines) if "outcome" in fetch]
+    return [fetch for fetch in fetches if part_of_url in fetch["url"] and outcome in fetch["outcome"]]
 
 
-def asked_in_vain(folder: Path, times: int) -> Callable[[], bool]:
-    """Whether so many more fetches have found nobody there, by the crawl's log."""
-
-    def n_in_vain() -> int:
-        log = folder / "log.jsonl"
-        return log.read_text().count('"outcome":"no connection"') if log.exists() else 0
-
-    before = n_in_vain()
-    return lambda: n_in_vain() >= before + times
+def until_more(process: CrawlProcess, folder: Path, n: int, part_of_url: str = "", outcome: str = "") -> None:
+    """Wait for so many more fetches of that kind."""
+    before = len(logged(folder, part_of_url, outcome))
+    has_more = until(process, lambda: len(logged(folder, part_of_url, outcome)) >= before + n, look_every_s=0.05)
+    assert has_more, process.ended()
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_web_that_comes_back_is_crawled_to_its_end(is_killed: bool, tmp_path: Path) -> None:
     """Before any host is given up: then no page is lost for it."""
-    site = RoughWeb(n_pages=200)
+    site, folder = RoughWeb(errors=0.0), tmp_path / "crawl"
     with FakeWeb(site) as web:
         crawled(web, site.seeds, tmp_path / "whole", settings={"crawl": {"robots": True}})
     with ExitStack() as runs:
-        with FakeWeb(site) as web:
-            command = CrawlCommand(web.address, site.seeds, tmp_path / "crawl", retry={"back_off_s": 0.05})
+        with FakeWebProcess(RoughWeb, errors=0.0) as server:
+            command = CrawlCommand(server.address, site.seeds, folder, retry={"back_off_s": 0.05})
             process = runs.enter_context(command.started())
-            assert until(process, asked(web, 60))
-        if is_killed:
-            assert until(process, asked_in_vain(command.folder, 5))
+            until_more(process, folder, 60)
+        for _ in range(2 * is_killed):
+            until_more(process, folder, 15, outcome="no connection")
             process.kill()
             process = runs.enter_context(command.started())
-        assert until(process, asked_in_vain(command.folder, 30))
-        if is_killed:
-            process.kill()
-            process = runs.enter_context(command.started())
-        safe = acknowledged(command.folder)
-        with FakeWeb(site, port=web.port) as web:
+        until_more(process, folder, 30, outcome="no connection")
+        safe, n_before = acknowledged(folder), len(logged(folder))
+        with FakeWebProcess(RoughWeb, errors=0.0, port=server.port):
             assert process.ended()[0] == 0
-            assert all(web.count(url) == 0 for url in safe)
-    assert outcomes(command.folder) == outcomes(tmp_path / "whole")
-    check_archive(command.folder)
+    assert outcomes(folder) == outcomes(tmp_path / "whole")
+    assert safe.keys().isdisjoint(fetch["url"] for fetch in logged(folder)[n_before:])
+    check_archive(folder)
 
 
-def two_hosts(stays: FakeWeb, goes: FakeWeb) -> list[str]:
-    """A page of either web links to the next two, and to the same page of the other one. The seeds."""
-    homes = [f"http://{web.address}" for web in (stays, goes)]
-    for web, own, other in ((stays, *homes), (goes, *reversed(homes))):
-        web.site = MadeSite(
-            {f"{own}/{k}": f"<a href={own}/{k + 1}><a href={own}/{k + 2}><a href={other}/{k}>" for k in range(N_PAGES)}
-        )
-    return [f"{home}/0" for home in homes]
+class Ladder(Site):
+    """Each page links to the next two, and to the same page at the `other` address."""
+
+    def __init__(self, other: str = "") -> None:
+        self.other = other
+
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        if not target[1:].isdecimal() or int(target[1:]) >= N_PAGES:
+            return NOT_FOUND
+        page = int(target[1:])
+        return Answer(f"<a href=/{page + 1}><a href=/{page + 2}><a href=http://{self.other}/{page}>")
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> None:
-    """Its pages are blocked and say why; the other host's are all fetched."""
-    rng = random.Random()
-    with ExitStack() as runs, FakeWeb(MadeSite({})) as stays:
-        with FakeWeb(MadeSite({})) as goes:
-            seeds = two_hosts(stays, goes)
-            retry = {"give_up_after": 6, "back_off_s": 0.02}
+    """Its pages are blocked and say why; the other host's are all fetched. When it is back, it is too late."""
+    folder, ladder = tmp_path / "crawl", Ladder()
+    with ExitStack() as runs, FakeWeb(ladder) as stays:
+        with FakeWebProcess(Ladder, stays.address) as goes:
+            here, gone = stays.address, goes.address
+            ladder.other = gone
             options = ("--allow-private", "--workers", 2, "--connections", 1, "--delay", 0.01)
-            command = CrawlCommand(None, seeds, tmp_path / "crawl", *options, retry=retry)
+            seeds = [f"http://{here}/0", f"http://{gone}/0"]
+            command = CrawlCommand(None, seeds, folder, *options, retry={"give_up_after": 6, "back_off_s": 0.02})
             process = runs.enter_context(command.started())
-            assert until(process, asked(goes, rng.randint(5, 20)))
+            until_more(process, folder, random.Random().randint(5, 20), gone)
         if is_killed:
-            assert until(process, asked_in_vain(command.folder, 2))
+            until_more(process, folder, 2, gone, "no connection")
             process.kill()
             process = runs.enter_context(command.started())
         assert process.ended()[0] == 0
-    told = Told(command.folder)
-    here, gone = stays.address, goes.address
-    assert {f"http://{here}/{k}" for k in range(N_PAGES)} <= told.fetched_urls()
-    lost = {url: row for url, row in told.rows.items() if gone in url and url not in told.fetched_urls()}
-    assert lost
-    for row in lost.values():
-        assert row is not None
-        assert row.state == PageState.BLOCKED
-        assert row.outcome in ("host given up", "no connection", "broken answer")
-    check_archive(command.folder)
-    before = acknowledged(command.folder)
-    with FakeWeb(goes.site, port=goes.port) as back:  # too late
-        command.run()
-        assert back.requests == []
-    assert acknowledged(command.folder) == before
+        told = Told(folder)
+        assert {f"http://{here}/{k}" for k in range(N_PAGES)} <= told.fetched_urls()
+        lost = [row for url, row in told.rows.items() if gone in url and url not in told.fetched_urls()]
+        assert len(lost) > 2
+        for row in lost:
+            assert row is not None
+            assert row.state == PageState.BLOCKED
+            assert row.outcome in ("host given up", "no connection", "broken answer")
+        check_archive(folder)
+        before, n_before = acknowledged(folder), len(logged(folder))
+        with FakeWebProcess(Ladder, here, port=goes.port):
+            command.run()
+    assert acknowledged(folder) == before
+    assert len(logged(folder)) == n_before

@@ -24,7 +24,7 @@ _NEVER = "–"
 
 
 def compare(
-    graph: Path = typer.Argument(help="Graph folder or file."),
+    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policies: str | None = typer.Option(
         None, help="Policies, such as rankmass,windowed-rankmass:window=0.05; all of them, if none is named."
     ),

@@ -64,7 +64,7 @@ def _new_bars() -> Any:
 
 @contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """What is printed inside need not be read to its end: a pipe (`| head`) or a terminal that was closed is no error."""
+    """What is printed inside need not be read to its end: a closed pipe (`| head`) or terminal is no error."""
     try:
         yield
         sys.stdout.flush()

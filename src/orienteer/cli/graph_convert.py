@@ -7,10 +7,11 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.web_argument import loaded_graph
 
 
 def convert(
-    source: Path = typer.Argument(help="Graph folder or file to read."),
+    source: Path = typer.Argument(help="Graph folder or file to read, or a crawl folder."),
     target: Path = typer.Argument(help="What to write; the ending tells the format, no ending is a graph folder."),
     source_format: str = typer.Option(None, "--from", help="Format of SOURCE, where the name does not tell it."),
     target_format: str = typer.Option(None, "--to", help="Format of TARGET, where the name does not tell it."),
@@ -25,13 +26,12 @@ def convert(
     from orienteer.errors import InputError
     from orienteer.graph import formats
     from orienteer.graph.hosts import with_hosts
-    from orienteer.graph.link_graph import LinkGraph
 
     chosen = target_format or formats.format_of(target).name
     if urls and chosen != "edges":
         raise InputError(f"--urls is for edge lists; {target} is written as {chosen}")
     with display.progress_bar() as progress:
-        web = LinkGraph.load(source, source_format, progress=progress)
+        web = loaded_graph(source, source_format, progress)
         if hosts and web.hosts is None:
             web = with_hosts(web)
         web.save(target, target_format, progress=progress, **({"urls": True} if urls else {}))

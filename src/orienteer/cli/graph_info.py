@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.web_argument import loaded_graph
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def info(
-    graph: Path = typer.Argument(help="Graph folder or file."),
+    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     format: str = typer.Option(None, help="Format, where the name does not tell it."),
     top: int = typer.Option(0, min=0, help="Also list this many pages of the highest PageRank."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -27,11 +28,10 @@ def info(
     Example: [bold]orienteer graph info web.npz --top 10[/bold]
     """
     from orienteer.graph.facts import graph_facts
-    from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.pagerank import pagerank
 
     with display.progress_bar() as progress:
-        web = LinkGraph.load(graph, format, progress=progress)
+        web = loaded_graph(graph, format, progress)
         facts = graph_facts(web, progress)
         if top and web.n_pages:
             facts["top_pages"] = top_pages(web, pagerank(web, progress=progress), top)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from orienteer.cli import display
+from orienteer.cli import display, order_file
 
 
 def replay(
@@ -19,7 +19,7 @@ def replay(
         False, "--by-certificate", help="Stop by the certificate, whatever the policy."
     ),
     seed: list[str] = typer.Option([], help="Where to start, for archives that are not of a crawl folder."),
-    order_out: Path | None = typer.Option(None, help="Write the URLs in the order fetched, one a line."),
+    order_out: Path | None = typer.Option(None, help=order_file.HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Crawl an archive again without the network, and see what another policy would have fetched.
@@ -29,13 +29,12 @@ def replay(
     Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
     """
     from orienteer.crawl.replay import replay as replayed
-    from orienteer.graph.formats.atomic import replaced
 
+    order_file.check_place(order_out)
     with display.progress_bar() as progress:
         result = replayed(source, policy, until, budget, by_certificate=by_certificate, seeds=seed, progress=progress)
         if order_out is not None:
-            with replaced(order_out) as new:
-                new.write_text("".join(f"{result.urls[int(page)]}\n" for page in result.order), encoding="utf-8")
+            order_file.write_order(order_out, result.order, result.urls)
     facts = {
         "policy": result.policy,
         "n_fetched": len(result.order),

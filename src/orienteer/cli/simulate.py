@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, trust_option
+from orienteer.cli import display, order_file, trust_option
 from orienteer.cli.web_argument import loaded_web, page_named, url_of
 from orienteer.errors import InputError
 
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from orienteer.policies.policy import Policy
     from orienteer.progress import Progress
 
-_PAGES_PER_BLOCK = 1 << 16
 _SOURCES_SHOWN = 10
 
 
 def simulate(
-    graph: Path = typer.Argument(help="Graph folder or file."),
+    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policy: str = typer.Option("certified", "--policy", "-p", help="What to fetch next."),
     settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
@@ -41,9 +40,7 @@ def simulate(
     workers: int = typer.Option(1, help="Fetches under way at once."),
     delay: float | None = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
-    order_out: Path | None = typer.Option(
-        None, help="Write the pages in the order fetched, one a line (.gz, .zst: compressed)."
-    ),
+    order_out: Path | None = typer.Option(None, help=order_file.HELP),
     explain: str | None = typer.Option(None, help="Say why this page (id or URL) came when it did."),
     format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -64,8 +61,7 @@ def simulate(
     goal = Goal(until, budget, by_certificate)
     politeness = None if delay is None else Politeness(delay_s=delay)
     _check_time(workers, latency)
-    if order_out is not None and not order_out.parent.is_dir():
-        raise InputError(f"{order_out}: the folder {order_out.parent} does not exist")
+    order_file.check_place(order_out)
     with display.progress_bar() as progress:
         web = loaded_web(graph, format, progress)
         page = None if explain is None else page_named(web, explain)
@@ -77,7 +73,7 @@ def simulate(
         facts = {"policy": str(spec)} | _facts(trace, goal, chosen.proves, weights, progress)
         facts["cpu_s"] = round(cost.cpu_s, 4)
         if order_out is not None:
-            write_order(trace, order_out)
+            order_file.write_order(order_out, trace.order, trace.graph.urls)
         explanation = None if page is None else trace.explain(page)
     if json:
         display.print_json(facts if explanation is None else facts | {"explain": _as_dict(web, explanation)})
@@ -151,25 +147,6 @@ def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:
         return float(trace.guarantees[-1])
     # Step by step only the guarantee that the crawl was stopped by is kept.
     return None if goal.by_certificate else trace.guarantee
-
-
-def write_order(trace: Trace, path: Path) -> None:
-    """A line for each page fetched: its id, and its URL after a tab where URLs are known."""
-    from orienteer.graph.formats.atomic import replaced
-    from orienteer.graph.formats.compressed import byte_writer
-    from orienteer.graph.formats.url_lines import refuse_line_breaks
-
-    urls = trace.graph.urls
-    if urls is not None:
-        refuse_line_breaks(urls)
-    try:
-        with replaced(path) as new, byte_writer(new, path.name) as out:
-            for first in range(0, trace.n_fetched, _PAGES_PER_BLOCK):
-                pages = trace.order[first : first + _PAGES_PER_BLOCK].tolist()
-                lines = (f"{page}\n" if urls is None else f"{page}\t{urls[page]}\n" for page in pages)
-                out.write("".join(lines).encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

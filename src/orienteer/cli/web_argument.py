@@ -12,12 +12,21 @@ if TYPE_CHECKING:
     from orienteer.progress import Progress
 
 
+def loaded_graph(path: Path, format: str | None, progress: Progress) -> LinkGraph:
+    """The graph of a file or a folder, be it a graph folder or a crawl's."""
+    from orienteer.crawl.snapshot import graph_of_crawl, is_crawl_folder
+    from orienteer.graph.link_graph import LinkGraph
+
+    if format is None and is_crawl_folder(path):
+        return graph_of_crawl(path)
+    return LinkGraph.load(path, format, progress=progress)
+
+
 def loaded_web(path: Path, format: str | None, progress: Progress) -> LinkGraph:
     """The graph, with the hosts that its URLs tell where it has none of its own."""
     from orienteer.graph.hosts import with_hosts
-    from orienteer.graph.link_graph import LinkGraph
 
-    web = LinkGraph.load(path, format, progress=progress)
+    web = loaded_graph(path, format, progress)
     return with_hosts(web) if web.hosts is None and web.urls is not None else web
 
 

@@ -41,8 +41,8 @@ class _Host:
     expires: float = 0.0
     moved_to: str = ""  # where robots.txt is, if it has been redirected
     n_redirects: int = 0
-    sitemaps: deque[str] = field(default_factory=deque)
-    n_sitemaps: int = 0
+    sitemaps: deque[str] = field(default_factory=deque)  # to be asked for
+    named_sitemaps: set[str] = field(default_factory=set)  # these, and those asked for before: an index may name itself
 
 
 class Errands:
@@ -91,9 +91,13 @@ class Errands:
         """Sitemaps of this host, to be read when one of its pages is next."""
         known = self._known(host)
         for url in urls if self._with_sitemaps else ():
-            if known.n_sitemaps < _MAX_SITEMAPS_PER_HOST:
+            if len(known.named_sitemaps) < _MAX_SITEMAPS_PER_HOST and url not in known.named_sitemaps:
                 known.sitemaps.append(url)
-                known.n_sitemaps += 1
+                known.named_sitemaps.add(url)
+
+    def ask_again(self, host: int, errand: Errand) -> None:
+        """A sitemap could not be had just now."""
+        self._known(host).sitemaps.appendleft(errand.url)
 
     def sitemap_came(self, answer: Fetched) -> tuple[list[str], list[str]]:
         """The pages and the further sitemaps that a sitemap names; nothing if it could not be had."""

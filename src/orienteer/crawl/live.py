@@ -57,7 +57,7 @@ class LiveCrawl:
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
         self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
-        self._attempts: Counter[int] = Counter()
+        self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
         self._reads_text = plan.crawl.near_duplicates != "off"
 
     def run(self, tick: Callable[[], None] = lambda: None) -> str:
@@ -192,13 +192,19 @@ class LiveCrawl:
         """The host has a difficulty: it rests, and the page is tried again, unless it has been often enough."""
         self.outcomes[described(answer)] += 1
         rest_s = self._rest_s(host, answer, now)
-        self._attempts[page] += answer.outcome not in _SAY_NOTHING_OF_THE_PAGE
-        if self.health.is_given_up(host) or self._attempts[page] >= self.ledger.plan.retry.max_attempts:
-            del self._attempts[page]
+        if self._was_last_try(page, host, answer.outcome):
             self.ledger.blocked(page, described(answer), answer, now)
             self.crawl.frontier.rest(host, now + rest_s)
         else:
             self.crawl.retry(page, now, rest_s)
+
+    def _was_last_try(self, wanted: int | str, host: int, outcome: Outcome) -> bool:
+        """Whether a page, or the sitemap with this URL, has failed often enough."""
+        self._attempts[wanted] += outcome not in _SAY_NOTHING_OF_THE_PAGE
+        if self.health.is_given_up(host) or self._attempts[wanted] >= self.ledger.plan.retry.max_attempts:
+            del self._attempts[wanted]
+            return True
+        return False
 
     def _rest_s(self, host: int, answer: Fetched, now: float) -> float:
         """How long a host in trouble rests; one that is given up need not, since it is not asked any more."""
@@ -226,6 +232,10 @@ class LiveCrawl:
             rest_s = 0.0
         elif errand.is_robots:
             rest_s = self._take_in_robots(host, answer, now)
+        elif answer.outcome.is_transient:
+            rest_s = self._rest_s(host, answer, now)
+            if not self._was_last_try(errand.url, host, answer.outcome):
+                self.errands.ask_again(host, errand)
         else:
             pages, sitemaps = self.errands.sitemap_came(answer)
             self._take_in_sitemap(pages, sitemaps)

@@ -1,10 +1,12 @@
-"""A crawl over again on its archive, with another policy or another goal, and no network.
+"""A crawl over again on what it has stored, with another policy or another goal, and no network.
 
 The archive answers instead of the web: with the page, with a redirect, with "there is no page". What it has no answer
-for was never fetched; it counts as blocked, so what is proved is as true as it would have been then.
+for was never fetched, or not for us to see; it counts as blocked, so what is proved is as true as it would have been
+then.
 
-The pages of a crawl folder have the ids they had in the crawl: with one worker and the same policy the replay fetches
-the same pages in the same order, apart from those that a sitemap named or that were merged with their duplicates.
+Of a crawl folder the database answers: it knows what every answer was taken for, and which links were followed. So with
+one worker and the same policy the replay fetches the same pages in the same order, with the ids they had in the crawl.
+Pages that sitemaps named are known from the beginning. Of other archives the WARC files are read.
 """
 
 from __future__ import annotations
@@ -16,17 +18,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl, Goal, PageState
+from orienteer.crawl.folder_status import seen_urls
 from orienteer.crawl.plan import CrawlPlan, CrawlSettings, canonical_seeds
-from orienteer.crawl.scope import Scope, ScopeSettings
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
+from orienteer.store.failures import damaged
 from orienteer.store.folder import settings_of_folder
+from orienteer.store.history import DonePages
+from orienteer.store.survey import Survey
+
+_NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True)
@@ -57,11 +65,15 @@ def replay(
     A crawl folder knows its seeds, policy and scope; for other archives the seeds must be named, and all is in scope.
     """
     path = Path(source)
-    plan = _plan_of(path, seeds)
-    spec = PolicySpec.parse(policy or plan.crawl.policy)
-    web = read_archives(_files_of(path), plan.crawl.seeds, progress)
     goal = Goal(until, budget, by_certificate)
-    crawl, n_missing = _crawled(web, plan, spec, goal, progress)
+    text = settings_of_folder(path) if path.is_dir() else None
+    settings = _settings_from(path, seeds) if text is None else _settings_of(path, text, seeds)
+    spec = PolicySpec.parse(policy or settings.policy)
+    if text is None:
+        web, named = read_archives(_files_of(path), settings.seeds, progress), _NO_PAGES
+    else:
+        web, named = _stored_web(path / "crawl.db", progress)
+    crawl, n_missing = _crawled(web, named, settings, spec, goal, progress)
     why = crawl.stopped_because or "frontier empty"
     assert web.graph.urls is not None
     return Replay(
@@ -75,24 +87,25 @@ def replay(
     )
 
 
-def _crawled(web: ArchivedWeb, plan: CrawlPlan, spec: PolicySpec, goal: Goal, progress: Progress) -> tuple[Crawl, int]:
+def _crawled(
+    web: ArchivedWeb,
+    named: NDArray[np.uint32],
+    settings: CrawlSettings,
+    spec: PolicySpec,
+    goal: Goal,
+    progress: Progress,
+) -> tuple[Crawl, int]:
+    """The crawl, and how many pages it asked for in vain. `named` are pages known without a link."""
     graph, hosts = web.graph, web.graph.hosts
-    assert graph.urls is not None
     assert hosts is not None
-    n_seeds = len(plan.crawl.seeds)
+    n_seeds = len(settings.seeds)
     trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
-    crawl = Crawl(spec.make(plan.crawl.damping), trusted, goal, hosts=hosts[:n_seeds])
-    scope = Scope(plan.scope, plan.crawl.seeds)
-    seed_names = set(range(n_seeds))
-    inside = scope.contains(graph.urls[:])
+    crawl = Crawl(spec.make(settings.damping), trusted, goal, hosts=hosts[:n_seeds])
+    if len(named):
+        crawl.discover(named, hosts[named])
     n_missing = 0
     while (page := crawl.next()) is not None:
         links, answer = graph.links(page), Answer(int(web.answers[page]))
-        if answer is Answer.REDIRECT and page in seed_names:
-            seed_names.add(int(links[0]))
-            scope.widen(graph.urls[int(links[0])])
-            inside = scope.contains(graph.urls[:])
-        links = links[inside[links]]
         if answer is Answer.NONE:
             n_missing += 1
             crawl.blocked(page)
@@ -107,19 +120,52 @@ def _crawled(web: ArchivedWeb, plan: CrawlPlan, spec: PolicySpec, goal: Goal, pr
     return crawl, n_missing
 
 
-def _plan_of(path: Path, seeds: Sequence[str]) -> CrawlPlan:
-    text = settings_of_folder(path) if path.is_dir() else None
-    if text is not None:
-        if seeds:
-            raise InputError(f"{path} knows its seeds; they cannot be named for its replay")
-        return CrawlPlan.parse(text, str(path / "crawl.toml"))
+def _stored_web(database: Path, progress: Progress) -> tuple[ArchivedWeb, NDArray[np.uint32]]:
+    """What the database of a crawl folder knows, and the pages that sitemaps named."""
+    with Survey(database) as survey:
+        hosts = seen_urls(survey, progress).hosts
+        urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
+        answers = np.zeros(len(urls), np.uint8)
+        done: list[DonePages] = []
+        named = [_NO_PAGES]
+        for events in survey.pages_after():
+            if int(events.pages.max(initial=0)) >= len(urls):
+                raise damaged(database, f"page {events.pages.max()} has no URL")
+            if isinstance(events, DonePages):
+                answers[events.pages] = _answers(events)
+                done.append(events)
+            else:
+                named.append(events.pages)
+    sources = [np.repeat(events.pages, np.diff(events.link_offsets)) for events in done]
+    targets = [events.links for events in done]
+    graph = LinkGraph.from_links(
+        len(urls), np.concatenate([_NO_PAGES, *sources]), np.concatenate([_NO_PAGES, *targets]), hosts, urls
+    )
+    return ArchivedWeb(graph, answers), np.concatenate(named)
+
+
+def _answers(events: DonePages) -> NDArray[np.uint8]:
+    fetched = np.where(events.redirects >= 0, Answer.REDIRECT, Answer.PAGE)
+    kinds = [events.states == PageState.FETCHED, events.states == PageState.FAILED]
+    return np.select(kinds, [fetched, np.full_like(fetched, Answer.NO_PAGE)], Answer.NONE).astype(np.uint8)
+
+
+def _settings_of(path: Path, text: str, seeds: Sequence[str]) -> CrawlSettings:
+    """Of a crawl folder."""
+    if seeds:
+        raise InputError(f"{path} knows its seeds; they cannot be named for its replay")
+    return CrawlPlan.parse(text, str(path / "crawl.toml")).crawl
+
+
+def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
+    """For an archive that is not of a crawl folder."""
     if not seeds:
         raise InputError(f"{path} is no crawl folder; name the pages to start from (seeds)")
-    return CrawlPlan(CrawlSettings(canonical_seeds(list(seeds))), ScopeSettings(kind="web"))
+    return CrawlSettings(canonical_seeds(seeds))
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The WARC files of a crawl folder, of any folder, or the one file."""
+    """The one WARC file, or those of a folder, which may have a folder `archive` for them."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     if not path.is_dir():

@@ -1,7 +1,7 @@
 """Everything that a crawl needs compiled or loaded, before it asks for its first page.
 
 Kernels are compiled when they are first called, and kept in a cache: half a minute in all where there is none yet. In
-the middle of a crawl that would be too late: fetches under way would run into their time-outs, and nobody could stop it.
+the middle of a crawl fetches under way would run into their time-outs meanwhile, and nobody could stop it.
 """
 
 from __future__ import annotations

@@ -55,6 +55,7 @@ class Connection:
                 connection.executescript(
                     f"PRAGMA journal_mode = WAL; PRAGMA application_id = {APPLICATION_ID};"
                     f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"
+                    "PRAGMA wal_checkpoint(TRUNCATE);"  # closing would do it too, but not say when the disk is full
                 )
             finally:
                 connection.close()

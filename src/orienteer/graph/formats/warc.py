@@ -42,12 +42,13 @@ MAX_PAGE_BYTES = 32 << 20
 MAX_CODINGS = 4  # of one payload; each layer of a header that asks for thousands would take its buffers
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
+REFUSALS = frozenset((401, 402, 403, 407, 429, 451))  # there may be a page, but it was not shown
 
 
 class Answer(IntEnum):
     """What an archive has of a page."""
 
-    NONE = 0  # it is only linked to
+    NONE = 0  # it is only linked to, or was refused
     PAGE = 1
     REDIRECT = 2
     NO_PAGE = 3  # an error, an image: something without links
@@ -195,7 +196,7 @@ def _read_record(record: WarcRecord, links: _Links) -> None:
     if block is None or url is None:
         return
     answer, found = _read_response(block, url)
-    if answer is Answer.NO_PAGE and not links.with_no_pages:
+    if answer is Answer.NONE or (answer is Answer.NO_PAGE and not links.with_no_pages):
         return
     if kind == "response" or not links.is_recorded(url):
         links.add(url, answer, found)
@@ -224,6 +225,8 @@ def _read_response(block: bytes, url: str) -> tuple[Answer, list[str]]:
     except OSError:  # endless headers
         return Answer.NO_PAGE, []
     status = response.http_headers.status_code or 0
+    if status in REFUSALS or status >= 500:
+        return Answer.NONE, []
     if 300 <= status < 400:
         location = response.http_headers.get_bytes(b"Location")
         target = None if location is None else canonical_url(location.decode("utf-8", "replace"), url)

@@ -1,0 +1,185 @@
+"""The memory of a live crawl, and how long its folder takes to open again.
+
+A ledger is told of 250,000 pages with 40 links each, half of them to URLs that are new, until it knows 5 million URLs;
+answers are made up, there is no network. Memory is what the process has grown by, without 4 bytes for each link and
+without SQLite's page cache (64 MiB at most), divided by the URLs known. To see where it goes, the crawl is taken apart:
+each part is what the process shrinks by when it is dropped. Opening is measured in new processes, once with the
+checkpoint and once without, and is over when the next page can be chosen.
+"""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.frontier import resident_bytes
+from benchmarks.measure import machine, measured, table
+from orienteer.crawl.ledger import Ledger
+from orienteer.crawl.plan import CrawlPlan
+from orienteer.crawl.warm_up import warm_up
+from orienteer.extract.page import Page
+from orienteer.fetch.headers import Headers
+from orienteer.fetch.outcome import Fetched, Outcome, Request
+from orienteer.store.folder import CrawlFolder
+
+POLICIES = ("certified", "fractional")
+N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = 250_000, 40, 20
+PAGES_PER_COMMIT = 500
+N_HOSTS = 20_000
+BYTES_PER_LINK = 4
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+HEADERS = Headers([("Content-Type", "text/html")])
+
+
+def url(page: int) -> str:
+    """About 60 bytes, as on the web."""
+    return f"https://www.host-{page * 7919 % N_HOSTS}.example/section/{page % 97}/article-{page}.html"
+
+
+def plan_of(policy: str) -> CrawlPlan:
+    tables = {
+        "crawl": {"seeds": [url(0)], "policy": policy, "until": 0.9999},
+        "scope": {"kind": "web"},
+        "politeness": {"delay_s": 0.0},
+    }
+    return CrawlPlan.of_tables(tables, "benchmark")
+
+
+def crawl_pages(ledger: Ledger, n_pages: int) -> None:
+    """Fetch that many pages. Known links mostly go to old pages: the web links to what it knows."""
+    rng = np.random.default_rng(1)
+    for k in range(n_pages):
+        page = ledger.crawl.next(0.0)
+        assert page is not None
+        n_known = len(ledger.seen)
+        known = (n_known * rng.random(LINKS_PER_PAGE - NEW_PER_PAGE) ** 2).astype(int).tolist()
+        links = [url(target) for target in (*known, *range(n_known, n_known + NEW_PER_PAGE))]
+        body = b"page %d" % page
+        answer = Fetched(
+            Request(ledger.url(page), page), Outcome.OK, 200, "200 OK", HEADERS, HEAD, body, body, "192.0.2.1",
+            "http/1.1", started_at=1.7e9 + k, duration_s=0.1,
+        )  # fmt: skip
+        ledger.fetched(page, answer, page_with(links, f"The title of page {page}"), 0.0)
+        if k % PAGES_PER_COMMIT == 0:
+            ledger.acknowledge()
+    ledger.crawl.certificate()
+
+
+def page_with(links: list[str], title: str) -> Page:
+    """A page without text: what is kept of texts is on the disk."""
+    return Page(
+        links, title, text="", headings=[], anchors=[], description="", language="en", charset="utf-8", canonical=None,
+        noindex=False, nofollow=False, n_links_dropped=0,
+    )  # fmt: skip
+
+
+def growth(policy: str, n_pages: int, place: Path) -> Callable[[], dict[str, Any]]:
+    """What a crawl of so many pages holds in memory, in bytes."""
+    plan = plan_of(policy)
+    warm_up(plan)
+    with CrawlFolder.create(place / "small", plan.to_toml()) as folder:  # SQLite and all the rest is loaded by it
+        crawl_pages(Ledger(folder, plan), 10)
+
+    def run() -> dict[str, Any]:
+        before = resident_bytes()
+        with CrawlFolder.create(place / policy, plan.to_toml()) as folder:
+            ledger = Ledger(folder, plan)
+            crawl_pages(ledger, n_pages)
+            ledger.acknowledge()
+            grown_by = held(ledger) - before
+            ledger.checkpoint()
+            counts = {"urls": len(ledger.seen), "links": ledger.crawl.web.n_links, "total": grown_by}
+            return counts | {"parts": taken_apart(ledger)}
+
+    return run
+
+
+def held(ledger: Ledger) -> int:
+    """The memory of the process without SQLite's page cache."""
+    ledger.database._connection.execute("PRAGMA shrink_memory")
+    gc.collect()
+    return resident_bytes()
+
+
+def taken_apart(ledger: Ledger) -> dict[str, int]:
+    """What the process shrinks by when each part is dropped."""
+    crawl = ledger.crawl
+    parts: dict[str, tuple[Any, str]] = {
+        "policy": (crawl, "policy"),
+        "coverage": (crawl, "coverage"),
+        "frontier": (crawl, "frontier"),
+        "graph": (crawl, "web"),
+        "states and order": (ledger, "crawl"),
+        "URLs seen": (ledger, "seen"),
+        "depths": (ledger, "_depth"),
+    }
+    del crawl
+    shrunk_by = {}
+    now = held(ledger)
+    for name, (owner, attribute) in parts.items():
+        parts[name] = (None, "")
+        setattr(owner, attribute, None)
+        del owner
+        before, now = now, held(ledger)
+        shrunk_by[name] = before - now
+    return shrunk_by
+
+
+def reopened(policy: str, place: Path) -> Callable[[], Any]:
+    plan = plan_of(policy)
+    warm_up(plan)
+    with CrawlFolder.open(place / "small") as folder:
+        Ledger(folder, plan)
+
+    def run() -> int:
+        with CrawlFolder.open(place / policy) as folder:
+            ledger = Ledger(folder, plan)
+            assert ledger.crawl.next(0.0) is not None
+            return len(ledger.seen)
+
+    return run
+
+
+def run(n_pages: int = N_PAGES) -> str:
+    sizes, openings = [], []
+    with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as folder:
+        for policy in POLICIES:
+            place = Path(folder) / policy
+            place.mkdir()
+            started = time.perf_counter()
+            grown = measured(growth, policy, n_pages, place, rounds=1)
+            took_s = time.perf_counter() - started
+            counts = grown.result
+            per_url = {name: n_bytes / counts["urls"] for name, n_bytes in counts["parts"].items()}
+            per_url["graph"] -= BYTES_PER_LINK * counts["links"] / counts["urls"]
+            total = (counts["total"] - BYTES_PER_LINK * counts["links"]) / counts["urls"]
+            rest = total - sum(per_url.values())
+            sizes.append([policy, f"{total:.1f}", *(f"{part:.1f}" for part in per_url.values()), f"{rest:.1f}",
+                          f"{grown.peak_mib:,.0f}"])  # fmt: skip
+            openings.append([policy, *openings_of(policy, place), f"{took_s:.0f}"])
+    return (
+        f"{counts['urls']:,} URLs, {counts['links']:,} links, {n_pages:,} pages. {machine('numpy', 'numba')}\n\n"
+        + table(["bytes per known URL beyond the links", "total", *per_url, "rest", "peak MiB"], sizes)
+        + "\n"
+        + table(["opened again", "with checkpoint, wall s", "CPU s", "without, wall s", "CPU s",
+                 "(made in, wall s)"], openings)
+    )  # fmt: skip
+
+
+def openings_of(policy: str, place: Path) -> list[str]:
+    """Wall and CPU seconds with the checkpoint, and without."""
+    with_checkpoint = measured(reopened, policy, place, rounds=1)
+    shutil.rmtree(place / policy / "checkpoints")
+    without = measured(reopened, policy, place, rounds=1)
+    return [f"{figure:.1f}" for opened in (with_checkpoint, without) for figure in (opened.wall_s, opened.cpu_s)]
+
+
+if __name__ == "__main__":
+    print(run())
