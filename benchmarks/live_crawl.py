@@ -1,16 +1,18 @@
 """Live crawls: pages per CPU-second of Orienteer, Scrapy and Crawlee on the same webs, served on loopback.
 
-All do the same: fetch every page on the hosts of the seeds, parse it, take its links, make their URLs canonical (each
-in its own way), fetch each URL once, and write every answer into a WARC file; robots.txt is not asked for, and there
-are 32 connections at once, 16 to a host. The peers are tuned (see `benchmarks/crawlers`): they get our WARC writer, the
-quickest way to take links that we found, and all is switched off that this needs not. `LinkExtractor` is Scrapy with
-the same settings, but with links taken as its documentation says. "On disk" is a queue that outlives the process; ours
-always does, and every second what was fetched is made durable.
+All do the same work: fetch every page on the hosts of the seeds, parse it, take its links, make their URLs canonical
+(each in its own way), fetch each URL once, and write every answer into a WARC file; robots.txt is not asked for.
+There are 32 connections at once, 16 to a host. A queue "on disk" outlives the process; Orienteer's always does, and
+every second what was fetched is made durable.
 
-The web is served by another process, so CPU time is that of the crawler alone. All hosts are at one port: Orienteer
-connects there whatever the host (`connect_to`), the peers use it as a proxy, whose connections are good for all hosts.
-What was fetched is counted in the archives that the crawlers wrote. The last row is all that Orienteer does by default:
-the words of each page, its near-duplicates, robots.txt.
+The peers are tuned (see `benchmarks/crawlers`): whatever the task does not need is off, and they get our WARC writer
+and the quickest way to take links that we found. `aiohttp` is Scrapy with an HTTP client that it calls experimental;
+`LinkExtractor` is Scrapy as its documentation has it, under the same settings. The last row is Orienteer with all that
+it does by default: the words of each page, duplicates and near-duplicates, robots.txt and sitemaps.
+
+The web is served by another process, and no crawler starts one, so CPU time is that of the crawler alone. All hosts are
+at one port: Orienteer connects there whatever the host (`connect_to`); the peers take it for a proxy, which costs
+Scrapy no more than a web at port 80 would. What was fetched is counted in the archives that the crawlers wrote.
 """
 
 from __future__ import annotations
@@ -112,7 +114,7 @@ def _table(crawls: dict[str, Crawled]) -> str:
         "answers",
         "CPU s",
         "pages per CPU-s",
-        "Orienteer's speed is ... times",
+        "Orienteer is ... times as fast",
         "wall s",
         "peak MiB",
     ]

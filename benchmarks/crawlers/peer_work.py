@@ -35,7 +35,8 @@ class PeerArchive:
     def append(self, url: str, time: float, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
         lines = b"".join([b"%b: %b\r\n" % header for header in headers])
         head = b"HTTP/1.1 %d \r\n%b\r\n" % (status, lines)
-        self._file.write(response_record(ArchivedResponse(url, time, head, body, "127.0.0.1", "http/1.1")))
+        response = ArchivedResponse(url, time, head, body, address="127.0.0.1", protocol="http/1.1")
+        self._file.write(response_record(response))
 
 
 class NewLinks:

@@ -289,7 +289,10 @@ def test_a_crawl_that_was_killed_left_no_report(
     assert "the last run ended without a report" in said(capsys, status, path)
 
 
-def test_a_running_crawl_can_be_asked(web: FakeWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_crawl_can_be_asked(
+    web: FakeWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orienteer.crawl.figures._EVERY_S", 0.0)  # so small a crawl is over in less
     path = tmp_path / "crawl"
     n_pages, states = [], set()
 

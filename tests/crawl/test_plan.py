@@ -22,9 +22,9 @@ UNUSUAL = CrawlPlan(
         workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off", commit_every_s=0.25,
         log=False,
     ),
-    ScopeSettings("site", allow=(r"/\d+\.html$", 'with "quotes" and \\'), deny=("é",), max_depth=0),
+    ScopeSettings("site", allow=(r"/\d+\.html$", 'with "quotes" and \\\\'), deny=("é",), max_depth=0),
     Politeness(delay_s=0.5, connections=4),
-    FetchSettings(user_agent="Me/1.0 (+http://me.test)", timeout_s=3.5, proxy="socks5h://h:1080", content_types=("*/*",)),
+    FetchSettings(user_agent="Me/1.0 (+http://me.test)", timeout_s=3.5, proxy="http://h:80", content_types=("*/*",)),
     RetrySettings(max_attempts=1, back_off_s=0.0, give_up_after=2),
 )  # fmt: skip
 
@@ -46,14 +46,14 @@ def test_only_the_seeds_must_be_said() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[crawl]\nseeds = ['http://a.test/']\nbudgt = 3", r"no setting in x \[crawl\] named 'budgt'; did you mean 'budget'\?"),
+        ("[crawl]\nseeds = ['http://a.test/']\nbudgt = 3", r"no setting in x \[crawl\] named 'budgt'; .* 'budget'\?"),
         ("[crawls]\n", r"no table in x named 'crawls'; did you mean 'crawl'\?"),
         ("[crawl.more]\nseeds = 1", r"no setting in x \[crawl\] named 'more'"),
         ("seeds = ['http://a.test/']", "x: seeds stands alone; settings belong under a heading such as"),
         ("[crawl]\nseeds = 'http://a.test/'", r"x \[crawl\]: seeds is 'http://a.test/'; it must be a list of texts"),
         ("[crawl]\nseeds = ['http://a.test/']\nlog = 1", r"x \[crawl\]: log is 1; it must be true or false"),
         ("[crawl]\nseeds = ['http://a.test/']\nbudget = 1.5", r"budget is 1.5; it must be a whole number"),
-        ("[crawl]\nseeds = [", "^x: .*line 2"),
+        ("[crawl]\nseeds = = 3", "^x: .*line 2"),
         ("[crawl]\nseeds = ['http://a.test/']\n[scope]\nkind = 'hots'", "no scope named 'hots'; did you mean 'host'"),
     ],
 )  # fmt: skip

@@ -12,13 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.crawl.figures import Watch
+from orienteer.crawl.plan import CrawlPlan
+from orienteer.crawl.session import opened, reported
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import place_of
+from orienteer.store.folder import CrawlFolder
 from tests.crawl.live_crawls import crawled
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
+from tests.store.small_crawls import add_pages, check_pages
 
 FULL = "orienteer: the disk is full: "
 COME_AGAIN = "nothing acknowledged is lost, run the same command again when there is room\n"
@@ -88,7 +93,7 @@ def check_whole(command: CrawlCommand, whole: Path) -> None:
 
 def test_a_disk_that_fills_up(small_disk: Path, web: FakeWeb, whole: Path) -> None:
     command = crawl_of(web, small_disk / "crawl")
-    for n_before in (0, 20):
+    for n_before in (0, 20):  # once more while it is full
         said = command.refused()
         assert said.startswith(FULL)
         assert said.endswith(COME_AGAIN)
@@ -98,3 +103,126 @@ def test_a_disk_that_fills_up(small_disk: Path, web: FakeWeb, whole: Path) -> No
     command.run()
     safe.check()
     check_whole(command, whole)
+
+
+@pytest.mark.parametrize("free_pages", [0, 1, *range(2, 48, 2)])
+def test_a_disk_with_room_for_a_part_of_a_new_folder(small_disk: Path, free_pages: int) -> None:
+    """Whatever is left of it does not stand in the way when there is room."""
+    leave_free(small_disk, free_pages)
+    try:
+        CrawlFolder.open_or_create(small_disk / "crawl", "settings").close()
+    except CrawlFolderError as error:
+        assert str(error).startswith("the disk is full: ")
+        assert "\n" not in str(error)
+    remount(small_disk, "size=100m")
+    with CrawlFolder.open_or_create(small_disk / "crawl", "settings") as folder:
+        add_pages(folder, 0, 3)
+        check_pages(folder, 3)
+    assert [path.name for path in (small_disk / "crawl").iterdir() if path.name.startswith(".new-")] == []
+
+
+def test_a_disk_that_is_full_at_the_very_end(small_disk: Path, web: FakeWeb, whole: Path) -> None:
+    """All pages are fetched, but there is no room for the checkpoint, or for the report after it."""
+    folder = small_disk / "crawl"
+    remount(small_disk, "size=100m")
+    command = crawl_of(web, folder)
+    command.run()
+    safe = Safe(command, web)
+    refusals: dict[int, str] = {}
+    too_few, enough = -1, 1000
+    while enough - too_few > 1:  # find the free pages that are just enough
+        free_pages = (too_few + enough) // 2
+        (folder / "checkpoints" / "latest.npz").unlink(missing_ok=True)
+        (folder / "report.json").unlink(missing_ok=True)
+        leave_free(small_disk, free_pages)
+        try:
+            go_on(folder)
+            enough = free_pages
+        except CrawlFolderError as error:
+            refusals[free_pages] = str(error)
+            too_few = free_pages
+        (small_disk / "filler").unlink()
+        safe.check()
+    assert all(said.startswith("the disk is full: ") and "\n" not in said for said in refusals.values())
+    assert "report.json cannot grow" in refusals[too_few]
+    assert any("latest.npz cannot grow" in said for said in refusals.values())
+    leave_free(small_disk, too_few // 2)
+    assert "latest.npz cannot grow" in command.refused()
+    (small_disk / "filler").unlink()
+    command.run()
+    safe.check()
+    check_whole(command, whole)
+
+
+@pytest.mark.parametrize("max_file_bytes", [60_000, 400_000])
+def test_files_that_may_not_grow(max_file_bytes: int, tmp_path: Path, web: FakeWeb, whole: Path) -> None:
+    """The log of the database is the first to be too large, or the archive."""
+    command = crawl_of(web, tmp_path / "crawl")
+    with command.started() as process:
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+        code, said = process.ended()
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "nothing acknowledged is lost, run the same command again when that is mended" in said
+    safe = Safe(command, web)
+    assert len(safe) > 0
+    command.run()
+    safe.check()
+    check_whole(command, whole)
+
+
+def test_a_disk_that_is_read_only(small_disk: Path, web: FakeWeb, whole: Path) -> None:
+    """Since the crawl was killed; with a writer at work no disk becomes read-only."""
+    remount(small_disk, "size=100m")
+    command = crawl_of(web, small_disk / "crawl")
+    with command.started() as process:
+        n_requests = len(web.requests)
+        assert until(process, lambda: len(web.requests) > n_requests + 100)
+    safe = Safe(command, web)
+    assert len(safe) > 0
+    remount(small_disk, "ro")
+    assert "may not be written (Read-only file system)" in command.refused()
+    safe.check()
+    remount(small_disk, "rw")
+    command.run()
+    safe.check()
+    check_whole(command, whole)
+
+
+def test_a_folder_that_becomes_read_only(tmp_path: Path, web: FakeWeb, whole: Path) -> None:
+    """What is open may still be written, but at its end the crawl has no place for its checkpoint."""
+    is_root = os.geteuid() == 0
+    if is_root and shutil.which("setpriv") is None:
+        pytest.skip("root may write anywhere, and setpriv is not here to take that away")
+    unprivileged = ["setpriv", "--bounding-set", "-dac_override"] if is_root else []
+    command = crawl_of(web, tmp_path / "crawl")
+    folders = [command.folder, command.folder / "archive"]
+    with command.started(unprivileged) as process:
+        assert until(process, folders[1].exists)
+        for folder in folders:
+            folder.chmod(0o555)
+        code, said = process.ended()
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "checkpoints" in said
+    assert "may not be written (Permission denied); write access to the crawl folder is needed" in said
+    safe = Safe(command, web)
+    assert len(safe) > 0
+    for folder in folders:
+        folder.chmod(0o755)
+    command.run()
+    safe.check()
+    check_whole(command, whole)
+
+
+def leave_free(disk: Path, n_pages: int) -> None:
+    """Fill the disk but for so many pages of 4 KiB."""
+    n_bytes = shutil.disk_usage(disk).free - n_pages * 4096
+    (disk / "filler").write_bytes(bytes(max(n_bytes, 0)))
+
+
+def go_on(folder: Path) -> None:
+    """The crawl in this folder once more, in this process."""
+    plan = CrawlPlan.parse((folder / "crawl.toml").read_text(), "crawl.toml")
+    with opened(folder, plan) as live:
+        reported(live, Watch(live), live.run())

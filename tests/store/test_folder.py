@@ -38,6 +38,14 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == files
 
 
+def test_closing_twice_closes_nothing_else(tmp_path: Path) -> None:
+    folder = CrawlFolder.create(tmp_path / "a", SETTINGS)
+    folder.close()
+    with (tmp_path / "file").open("w") as other:  # may have got the number that the lock had
+        folder.close()
+        other.write("still open")
+
+
 def test_what_was_not_acknowledged_has_not_happened(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path, SETTINGS) as folder:
         add_page(folder, 0)

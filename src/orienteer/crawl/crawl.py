@@ -118,7 +118,7 @@ class Crawl:
 
     def next(self, now: float = 0.0) -> int | None:
         """The page to fetch now; None when the crawl has stopped, or no host may be asked yet."""
-        if self.stopped_because is not None or self._budget_is_spent():
+        if self.is_closed:
             return None
         taken = self.frontier.take(now)
         if taken is None:
@@ -126,6 +126,11 @@ class Crawl:
         page, self._in_flight[taken[0]] = taken
         self._move(page, PageState.IN_FLIGHT)
         return page
+
+    @property
+    def is_closed(self) -> bool:
+        """No page is handed out, whatever the hosts: it has stopped, or what is in flight takes all that is left."""
+        return self.stopped_because is not None or self._budget_is_spent()
 
     def take(self, page: int) -> None:
         """Choose this very page, whoever's turn it is."""

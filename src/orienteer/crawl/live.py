@@ -137,7 +137,7 @@ class LiveCrawl:
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
-        later = None if self.stop_wanted else self.crawl.frontier.next_time()
+        later = None if self.stop_wanted or self.crawl.is_closed else self.crawl.frontier.next_time()
         if later is None or self.fetcher.n_under_way >= self.ledger.plan.crawl.workers:
             return _TICK_S
         return min(max(later - time.monotonic(), 0.0), _TICK_S)

@@ -1,0 +1,131 @@
+"""The whole hostile corpus crawled by the real command: every case ends in an outcome that it may have, in bounded time
+and memory. One crawl for what stands at hostile.test, one for the robots.txt files and sitemaps with hosts of their own."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orienteer.fake_web.process import FakeWebProcess
+from orienteer.fake_web.site import Site, place_of
+from tests.crawl.live_crawls import Told
+from tests.fake_web.hostile import HOME, HOSTILE, HostileCase, hostile_site
+from tests.faults.crawl_process import CrawlCommand, check_archive
+
+from tests.faults.kills import until
+from tests.store.small_crawls import archived_urls
+
+MAX_MEMORY_BYTES = 700 << 20
+TIMEOUT_S = 4.0
+
+PAGES = [case for case in HOSTILE if not case.any_type]
+PLACES = [case for case in HOSTILE if case.any_type and case.name != "robots-delay"]
+SITEMAPS = [case for case in PLACES if case.name.startswith("sitemap-")]
+
+# How the ledger writes an outcome down.
+WRITTEN = {
+    "client error": r"http 4\d\d",
+    "server error": r"http [5-9]\d\d",
+    "slow down": "http (429|503)",
+    "redirect": "redirect|redirect loop|redirect leaves the scope|too many redirects",
+}
+
+# Runs a command and writes the peak of its memory to a file. Measured from here, ours would count as the command's.
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], "w") as file:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=file)
+sys.exit(code)
+"""
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """A crawl that has ended, and the peak of its memory."""
+
+    folder: Path
+    code: int
+    said: str
+    memory_bytes: int
+
+    @property
+    def told(self) -> Told:
+        return Told(self.folder)
+
+
+def hostile_web() -> Site:
+    """The corpus; where a sitemap is hostile, the host's robots.txt names it."""
+    site = hostile_site()
+    site.robots = {place_of(case.url)[0]: f"Sitemap: {case.url}" for case in SITEMAPS}
+    return site
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWebProcess]:
+    with FakeWebProcess(hostile_web) as web:
+        yield web
+
+
+def crawled(command: CrawlCommand) -> Crawled:
+    peak = command.folder.with_name("peak")
+    with command.started([sys.executable, "-c", MEASURED, str(peak)]) as process:
+        code, said = process.ended()
+    return Crawled(command.folder, code, said, int(peak.read_text()))
+
+
+@pytest.fixture(scope="module")
+def pages(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """What stands at hostile.test, and what that leads to. No page is tried twice, and the host is not given up."""
+    folder = tmp_path_factory.mktemp("pages") / "crawl"
+    many = "/many/|/l[0-9]+$"  # 20,000 pages that are not there
+    elsewhere = "^http://(robots|sitemap)-"
+    retry = {"max_attempts": 1, "give_up_after": 200, "max_back_off_s": 0.02}
+    options = ("--timeout", TIMEOUT_S, "--connections", 16, "--deny", many, "--deny", elsewhere)
+    return crawled(CrawlCommand(web.address, [HOME], folder, *options, retry=retry))
+
+
+@pytest.fixture(scope="module")
+def places(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """The hosts with a robots.txt or a sitemap that is hostile."""
+    folder = tmp_path_factory.mktemp("places") / "crawl"
+    seeds = [home_of(case) for case in PLACES]
+    retry = {"give_up_after": 3}
+    return crawled(CrawlCommand(web.address, seeds, folder, "--timeout", TIMEOUT_S, retry=retry))
+
+
+def home_of(case: HostileCase) -> str:
+    return f"http://{place_of(case.url)[0]}/"
+
+
+@pytest.mark.parametrize("case", PAGES, ids=lambda case: case.name)
+def test_every_page_has_an_outcome_that_it_may_have(case: HostileCase, pages: Crawled) -> None:
+    allowed = "|".join(WRITTEN.get(outcome, outcome) for outcome in case.outcome)
+    outcome = pages.told.outcome(case.url)
+    assert outcome is not None
+    assert re.fullmatch(allowed, outcome), outcome
+
+
+@pytest.mark.parametrize("which", ["pages", "places"])
+def test_the_crawl_ends_by_itself(which: str, request: pytest.FixtureRequest) -> None:
+    crawl: Crawled = request.getfixturevalue(which)
+    assert crawl.said == ""
+    assert crawl.code == 0
+
+
+@pytest.mark.parametrize("which", ["pages", "places"])
+def test_memory_is_bounded(which: str, request: pytest.FixtureRequest) -> None:
+    crawl: Crawled = request.getfixturevalue(which)
+    assert crawl.memory_bytes < MAX_MEMORY_BYTES
+
+
+@pytest.mark.parametrize("which", ["pages", "places"])
+def test_the_archive_can_be_read_to_its_end(which: str, request: pytest.FixtureRequest) -> None:
+    crawl: Crawled = request.getfixturevalue(which)
+    check_archive(crawl.folder)
+    assert archived_urls(crawl.folder)
