@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 
 import pytest
@@ -158,15 +157,3 @@ def test_warcio_and_our_own_reader_decode_what_was_chunked_compressed_or_http2(t
     assert web.urls is not None
     target = web.urls.find("http://a.org/next")
     assert all(web.links(web.urls.find(f"http://a.org/{name}")).tolist() == [target] for name in kinds)
-
-
-def test_fastwarc_finds_every_digest_right(tmp_path: Path) -> None:
-    from orienteer.graph.formats.warc import ArchiveIterator
-
-    archive = Archive(tmp_path)
-    for k in range(20):
-        archive.append(ArchivedResponse(f"http://a.org/{k}", 1.7e9, OK, bytes(k)))
-    archive.close()
-    content = archive.path(0).read_bytes()
-    records = list(ArchiveIterator(io.BytesIO(content), verify_digests=True))
-    assert len(records) == 21

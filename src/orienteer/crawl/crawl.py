@@ -54,6 +54,9 @@ TRANSITIONS: dict[PageState, frozenset[PageState]] = {
     PageState.FAILED: frozenset(),
     PageState.BLOCKED: frozenset(),
 }
+# Plain numbers, for arrays of states and for every step: a member of an Enum takes its time.
+_KNOWN, _IN_FLIGHT = int(PageState.KNOWN), int(PageState.IN_FLIGHT)
+_POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new in news}
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ class Crawl:
         if hosts is not None:
             self.web.set_hosts(pages, hosts)
         self._state = grown(self._state, self.web.n_pages)
-        waiting = ids[self._state[ids] == PageState.KNOWN]
+        waiting = ids[self._state[ids] == _KNOWN]
         new = np.array([page for page in waiting if page not in self.frontier], np.int64)
         self.frontier.put(new, np.full(len(new), LAST), self.web.hosts[new])
         self.own_proof_holds = False
@@ -227,7 +230,7 @@ class Crawl:
     ) -> None:
         """Take over what another Crawl of the same pages had come to (see crawl/checkpoint.py)."""
         self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
-        self._state = np.where(states == PageState.IN_FLIGHT, np.uint8(PageState.KNOWN), states)
+        self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
         self.frontier = Frontier(self.frontier.politeness)
         self.frontier.put(*waiting, self.web.hosts[waiting[0]])
 
@@ -259,10 +262,10 @@ class Crawl:
         return self.goal.budget is not None and len(self.order) + len(self._in_flight) >= self.goal.budget
 
     def _move(self, page: int, new: PageState) -> None:
-        old = self.state(page)
-        if new not in TRANSITIONS[old]:
-            raise ValueError(f"page {page} cannot become {new.name}: it is {old.name}")
         self._state = grown(self._state, page + 1)
+        old = int(self._state[page])
+        if (old, new) not in _POSSIBLE:
+            raise ValueError(f"page {page} cannot become {new.name}: it is {PageState(old).name}")
         self._state[page] = new
 
     def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> float:
@@ -276,7 +279,7 @@ class Crawl:
         self.order.append(page)
         links = self.web.links(page)
         self._state = grown(self._state, self.web.n_pages)
-        waiting = links[self._state[links] == PageState.KNOWN]
+        waiting = links[self._state[links] == _KNOWN]
         self.frontier.add(waiting, self.web.hosts[waiting])
         self._apply(changed)
         self._see_whether_to_stop([page])
@@ -288,9 +291,9 @@ class Crawl:
         self._state = grown(self._state, self.web.n_pages)
         state = self._state[pages]
         if self._in_flight:
-            in_flight = state == PageState.IN_FLIGHT
+            in_flight = state == _IN_FLIGHT
             self._in_flight.update(zip(pages[in_flight].tolist(), values[in_flight].tolist(), strict=True))
-        waiting = state == PageState.KNOWN
+        waiting = state == _KNOWN
         if not waiting.all():
             pages, values = pages[waiting], values[waiting]
         self.frontier.put(pages, values, self.web.hosts[pages])

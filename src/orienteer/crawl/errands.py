@@ -18,7 +18,7 @@ from typing import NamedTuple
 from orienteer.fetch.outcome import Fetched, Outcome
 from orienteer.fetch.robots import MAX_ROBOTS_BYTES, Robots, robots_of
 from orienteer.fetch.sitemaps import MAX_SITEMAP_BYTES, sitemap_urls
-from orienteer.url import canonical_url
+from orienteer.url import canonical_url, host_of, site_of
 
 _MAX_SITEMAPS_PER_HOST = 50
 _MAX_ROBOTS_REDIRECTS = 5
@@ -100,11 +100,15 @@ class Errands:
         self._known(host).sitemaps.appendleft(errand.url)
 
     def sitemap_came(self, answer: Fetched) -> tuple[list[str], list[str]]:
-        """The pages and the further sitemaps that a sitemap names; nothing if it could not be had."""
+        """The pages and the further sitemaps that a sitemap names; nothing if it could not be had.
+
+        It speaks for its own site: whoever can name pages of others could fill the frontier with what does not exist.
+        """
         if answer.outcome is not Outcome.OK:
             return [], []
         part = sitemap_urls(answer.content, answer.request.url)
-        return part.pages, part.sitemaps
+        site = site_of(host_of(answer.request.url))
+        return [url for url in part.pages if site_of(host_of(url)) == site], part.sitemaps
 
     def _known(self, host: int) -> _Host:
         if host in self._hosts:

@@ -203,6 +203,8 @@ class LinkGraph:
 def page_ids(name: str, values: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
     """`values` as page ids of a graph of `n_pages` pages, or an error that names the first bad one."""
     array = np.asarray(values)
+    if array.dtype == np.uint32 and array.ndim == 1 and array.size and array.max() < n_pages:
+        return array
     if array.size == 0:
         return np.empty(0, np.uint32)
     if array.ndim != 1:

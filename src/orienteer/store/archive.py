@@ -51,6 +51,7 @@ class Archive:
         self._max_file_bytes = max_file_bytes
         self._read_only = read_only
         self._out: int | None = None  # descriptor of the last file
+        self._out_path = folder
         self._reading: tuple[int, int] | None = None  # number and descriptor of the file last read from
         self._is_synced = True
         self._failed: CrawlFolderError | None = None
@@ -145,14 +146,14 @@ class Archive:
             self.sync()
             self._close_out()
             self.end = ArchiveEnd(self.end.file + 1, 0)
-        path = self.path(self.end.file)
         if self._out is None:
-            with explained(path):
+            self._out_path = self.path(self.end.file)
+            with explained(self._out_path):
                 self.folder.mkdir(exist_ok=True)
-                self._out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                self._out = os.open(self._out_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         if self.end.size_bytes == 0:
-            self._write(warcinfo_record(path.name))
-            with explained(path):
+            self._write(warcinfo_record(self._out_path.name))
+            with explained(self._out_path):
                 sync_folder(self.folder)
                 sync_folder(self.folder.parent)
 
@@ -161,7 +162,7 @@ class Archive:
         assert self._out is not None
         self._is_synced = False
         rest = memoryview(member)
-        with explained(self.path(self.end.file)):
+        with explained(self._out_path):
             try:
                 while rest:
                     rest = rest[os.write(self._out, rest) :]

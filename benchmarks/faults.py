@@ -1,0 +1,102 @@
+"""Crawls that are killed: `kill -9` at random moments, the same command again until it comes to its end.
+
+A web of several hosts with latencies, 404s, redirects, errors that pass, rules and sitemaps is crawled over sockets by
+the real command, which acknowledges pages every 50 ms. Kills come while the folder is made, while pages are
+acknowledged, while a checkpoint and the report are written, and at any time at all. After each kill another process
+reads the database. *Lost* and *changed* are pages that were acknowledged then and are gone, or have another row, in a
+later state; *asked again* those that the server was asked for once more; *double* those that stand twice in the
+archive; *differing* those that the crawl ends with otherwise than one that was left alone. A kill leaves what the
+system has not yet written to the disk; a power failure, which does not, cannot be tested here.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.measure import machine, table
+from orienteer.fake_web.server import FakeWeb
+from tests.faults.crawl_process import CrawlCommand, archived_urls, check_archive, outcomes
+from tests.faults.kills import Killer, Ordeal
+from tests.faults.webs import RoughWeb
+
+N_PAGES = 600
+KILLS_PER_CRAWL = 8
+CRAWLERS = [(policy, workers) for policy in ("certified", "fractional", "breadth-first") for workers in (1, 16)]
+
+
+@dataclass
+class Sum:
+    """What came of all crawls of one kind."""
+
+    ordeals: list[Ordeal] = field(default_factory=list)
+    n_pages: int = 0
+    n_double: int = 0
+    n_differing: int = 0
+    off_by: float = 0.0  # the certificate's bounds, at most
+
+    def row(self, name: str) -> list[str]:
+        restarts = [seconds for ordeal in self.ordeals for seconds in ordeal.restart_s]
+        lost, changed, asked_again = (
+            sum(len(getattr(ordeal, kind)) for ordeal in self.ordeals) for kind in ("lost", "changed", "asked_again")
+        )
+        n_kills = sum(ordeal.n_kills for ordeal in self.ordeals)
+        counts = [len(self.ordeals), n_kills, self.n_pages, lost, changed, asked_again, self.n_double, self.n_differing]
+        mean_s = sum(restarts) / len(restarts) if restarts else float("nan")
+        return [name, *(f"{count:,}" for count in counts), f"{self.off_by:.0e}", f"{mean_s:.1f}"]
+
+
+def crawl_of(web: FakeWeb, folder: Path, policy: str, workers: int) -> CrawlCommand:
+    assert isinstance(web.site, RoughWeb)
+    return CrawlCommand(web.address, web.site.seeds, folder, "--policy", policy, "--workers", workers)
+
+
+def add_crawl(result: Sum, command: CrawlCommand, whole: CrawlCommand, ordeal: Ordeal) -> None:
+    """Compare a crawl that went through an ordeal with one that was left alone."""
+    ended, expected = outcomes(command.folder), outcomes(whole.folder)
+    in_archive = archived_urls(command.folder)
+    result.ordeals.append(ordeal)
+    result.n_pages += len(ended)
+    result.n_double += len(in_archive) - len(set(in_archive))
+    result.n_differing += sum(ended.get(url) != expected.get(url) for url in ended | expected)
+    proved, truth = (crawl.report()["figures"]["certificate"] for crawl in (command, whole))
+    result.off_by = max(result.off_by, *(abs(proved[name] - truth[name]) for name in ("lower", "upper", "blocked")))
+    check_archive(command.folder)
+
+
+def run(n_kills: int = 210) -> str:
+    rng = random.Random(1)
+    results: dict[tuple[str, int], Sum] = {crawler: Sum() for crawler in CRAWLERS}
+    moments: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as scratch, FakeWeb(RoughWeb(N_PAGES)) as web:
+        durations = {}
+        for workers in (1, 16):
+            whole = crawl_of(web, Path(scratch) / f"whole-{workers}", "certified", workers)
+            started = time.monotonic()
+            whole.run()
+            durations[workers] = time.monotonic() - started
+        n_crawls = 0
+        while sum(moments.values()) < n_kills:
+            policy, workers = CRAWLERS[n_crawls % len(CRAWLERS)]
+            command = crawl_of(web, Path(scratch) / f"crawl-{n_crawls}", policy, workers)
+            ordeal = Killer(command, web, durations[workers], rng).run(KILLS_PER_CRAWL)
+            add_crawl(results[policy, workers], command, whole, ordeal)
+            moments.update(ordeal.kills)
+            n_crawls += 1
+    rows = [
+        result.row(f"{policy}, {workers} worker{'s' * (workers > 1)}") for (policy, workers), result in results.items()
+    ]
+    headings = ["", "crawls", "kills", "pages", "lost", "changed", "asked again", "double", "differing",
+                "bounds off by at most", "s to restart"]  # fmt: skip
+    when = ", ".join(
+        f"{n} while {moment}" if moment != "any time" else f"{n} at {moment}" for moment, n in moments.items()
+    )
+    alone = " and ".join(f"{seconds:.0f} s with {workers}" for workers, seconds in durations.items())
+    return (
+        f"{sum(moments.values())} kills ({when}) of crawls that take {alone} workers when they are left alone. "
+        f"{machine('numpy', 'numba', 'pycurl')}\n\n{table(headings, rows)}"
+    )
