@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks.measure import machine, table
@@ -68,35 +69,36 @@ def add_crawl(result: Sum, command: CrawlCommand, whole: CrawlCommand, ordeal: O
     check_archive(command.folder)
 
 
+def left_alone(web: FakeWeb, scratch: Path) -> tuple[CrawlCommand, dict[int, float]]:
+    """A crawl that nobody kills; how long it takes by the number of workers."""
+    durations = {}
+    for workers in (1, 16):
+        whole = crawl_of(web, scratch / f"whole-{workers}", "certified", workers)
+        started = time.monotonic()
+        whole.run()
+        durations[workers] = time.monotonic() - started
+    return whole, durations
+
+
 def run(n_kills: int = 210) -> str:
     rng = random.Random(1)
-    results: dict[tuple[str, int], Sum] = {crawler: Sum() for crawler in CRAWLERS}
+    results = {crawler: Sum() for crawler in CRAWLERS}
     moments: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as scratch, FakeWeb(RoughWeb(N_PAGES)) as web:
-        durations = {}
-        for workers in (1, 16):
-            whole = crawl_of(web, Path(scratch) / f"whole-{workers}", "certified", workers)
-            started = time.monotonic()
-            whole.run()
-            durations[workers] = time.monotonic() - started
-        n_crawls = 0
-        while sum(moments.values()) < n_kills:
-            policy, workers = CRAWLERS[n_crawls % len(CRAWLERS)]
-            command = crawl_of(web, Path(scratch) / f"crawl-{n_crawls}", policy, workers)
+        whole, durations = left_alone(web, Path(scratch))
+        for policy, workers in cycle(CRAWLERS):
+            command = crawl_of(web, Path(scratch) / f"crawl-{sum(moments.values())}", policy, workers)
             ordeal = Killer(command, web, durations[workers], rng).run(KILLS_PER_CRAWL)
             add_crawl(results[policy, workers], command, whole, ordeal)
             moments.update(ordeal.kills)
-            n_crawls += 1
-    rows = [
-        result.row(f"{policy}, {workers} worker{'s' * (workers > 1)}") for (policy, workers), result in results.items()
-    ]
-    headings = ["", "crawls", "kills", "pages", "lost", "changed", "asked again", "double", "differing",
+            if sum(moments.values()) >= n_kills:
+                break
+    headings = ["policy, workers", "crawls", "kills", "pages", "lost", "changed", "asked again", "double", "differing",
                 "bounds off by at most", "s to restart"]  # fmt: skip
-    when = ", ".join(
-        f"{n} while {moment}" if moment != "any time" else f"{n} at {moment}" for moment, n in moments.items()
-    )
+    rows = [result.row(f"{policy}, {workers}") for (policy, workers), result in results.items()]
+    when = ", ".join(f"{n} {moment}" for moment, n in moments.items())
     alone = " and ".join(f"{seconds:.0f} s with {workers}" for workers, seconds in durations.items())
     return (
-        f"{sum(moments.values())} kills ({when}) of crawls that take {alone} workers when they are left alone. "
+        f"{sum(moments.values())} kills: {when}. Left alone, a crawl takes {alone} workers. "
         f"{machine('numpy', 'numba', 'pycurl')}\n\n{table(headings, rows)}"
     )

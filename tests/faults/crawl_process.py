@@ -32,9 +32,7 @@ class CrawlProcess(subprocess.Popen[str]):
 
     def __init__(self, arguments: Sequence[object], prefix: Sequence[str] = ()) -> None:
         command = [*prefix, sys.executable, "-m", "orienteer", "crawl", *map(str, arguments)]
-        super().__init__(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        super().__init__(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def kill(self) -> None:
         """Kill it, and wait until it is gone."""
@@ -120,9 +118,16 @@ def order(folder: Path) -> list[str]:
         return [crawl.database.url(row.id) for row in _rows(crawl)]
 
 
+def log_of(folder: Path) -> list[dict[str, Any]]:
+    """The events in the log. Of a run that was killed, the last ones may be missing."""
+    log = folder / "log.jsonl"
+    lines = log.read_text().split("\n")[:-1] if log.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
 def check_archive(folder: Path) -> None:
     """warcio reads the archive to its end, no page stands in it twice, and each is where its row says."""
-    in_archive = [url for path in sorted((folder / "archive").glob("*.warc.gz")) for url in _archived_urls(path)]
+    in_archive = archived_urls(folder)
     assert in_archive
     assert len(set(in_archive)) == len(in_archive)
     with CrawlFolder.open(folder, read_only=True) as crawl:
@@ -131,7 +136,12 @@ def check_archive(folder: Path) -> None:
         assert crawl.database.urls(row.id for row in rows) == in_archive
 
 
-def _archived_urls(path: Path) -> Iterator[str]:
+def archived_urls(folder: Path) -> list[str]:
+    """The URL of every response in the archive, in order, as warcio reads them."""
+    return [url for path in sorted((folder / "archive").glob("*.warc.gz")) for url in _responses(path)]
+
+
+def _responses(path: Path) -> Iterator[str]:
     """The URL of every response in a file of the archive. All is read and the digests are checked, but nothing is
     unpacked: a hostile body may be one that warcio cannot unpack."""
     with warnings.catch_warnings():

@@ -52,7 +52,7 @@ class Killer:
         self._safe: dict[str, tuple[Any, ...]] = {}  # the rows that are acknowledged
 
     def run(self, n_kills: int, moments: Sequence[str] = ()) -> Ordeal:
-        """Kill it so many times, if it does not end before. Of the moments (all, if none are named) each has its turn."""
+        """Kill it so many times, unless it ends before; at each of the moments (all, if none are named) in turn."""
         names = moments or list(MOMENTS)
         has_ended = False
         while not has_ended:
@@ -123,10 +123,10 @@ class Killer:
 
 
 MOMENTS: dict[str, Callable[[Killer, CrawlProcess], bool]] = {
-    "any time": Killer._any_time,
-    "the folder is made": Killer._folder_made,
-    "pages are acknowledged": Killer._acknowledging,
-    "it comes to its end": Killer._ending,
+    "while the folder is made": Killer._folder_made,
+    "while pages are acknowledged": Killer._acknowledging,
+    "at any time": Killer._any_time,
+    "while it comes to its end": Killer._ending,
 }
 
 

@@ -1,4 +1,4 @@
-"""`kill -9` at any moment of a crawl, and the same command again: in the end nothing is missing and nothing is double."""
+"""`kill -9` at any moment of a crawl, and the same command again: in the end nothing is missing, nothing is double."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from orienteer.fake_web.server import FakeWeb
-from tests.faults.crawl_process import CrawlCommand, check_archive, outcomes
+from orienteer.store.folder import CrawlFolder
+from tests.crawl.live_crawls import crawled
+from tests.faults.crawl_process import CrawlCommand, check_archive, order, outcomes
 from tests.faults.kills import Killer, Ordeal
 from tests.faults.webs import RoughWeb
 
@@ -66,3 +68,29 @@ def test_a_crawl_that_is_killed_comes_to_the_same_end(
     assert 0.5 < expected["lower"] < 0.999
     for name in ("lower", "upper", "blocked"):
         assert proved[name] == pytest.approx(expected[name], abs=1e-8)
+    assert list(command.folder.rglob(".new-*")) == []
+
+
+@pytest.mark.parametrize("policy", ["certified", "breadth-first"])
+def test_kills_do_not_change_the_order(policy: str, tmp_path: Path) -> None:
+    """With one worker, and no errors whose time decides when a page is tried again."""
+    site = RoughWeb(n_pages=150, latency_s=(0.0, 0.01), errors=0.0)
+    with FakeWeb(site) as web:
+        settings = {"crawl": {"robots": True, "workers": 1}}
+        crawled(web, site.seeds, tmp_path / "whole", policy=policy, settings=settings)
+        command = crawl_of(web, tmp_path / "crawl", "--policy", policy, "--workers", 1)
+        killer = Killer(command, web, duration_s=2.0, rng=random.Random())
+        check_unharmed(killer.run(2, ["while pages are acknowledged", "while it comes to its end"]))
+    assert order(command.folder) == order(tmp_path / "whole")
+
+
+def test_what_a_killed_process_had_begun_to_write_is_removed(web: FakeWeb, tmp_path: Path) -> None:
+    command = crawl_of(web, tmp_path / "crawl", "--budget", 5)
+    command.run()
+    leftovers = [command.folder / ".new-1-report.json", command.folder / "checkpoints" / ".new-1-latest.npz"]
+    for leftover in leftovers:
+        leftover.write_bytes(b"half a file")
+    with CrawlFolder.open(command.folder, read_only=True):
+        assert all(leftover.exists() for leftover in leftovers)
+    with CrawlFolder.open(command.folder):
+        assert not any(leftover.exists() for leftover in leftovers)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from contextlib import ExitStack
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,18 @@ from orienteer.crawl.crawl import PageState
 from orienteer.fake_web.answers import NOT_FOUND, Answer
 from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
+from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
 from tests.crawl.live_crawls import Told, crawled
-from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, check_archive, outcomes
+from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, check_archive, log_of, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
 
-N_PAGES = 40
+N_PAGES = 80
 
 
 def logged(folder: Path, part_of_url: str = "", outcome: str = "") -> list[dict[str, Any]]:
-    """The fetches in the crawl's log. Of a run that was killed the last ones may be missing."""
-    log = folder / "log.jsonl"
-    lines = log.read_text().split("\n")[:-1] if log.exists() else []
-    fetches = [fetch for fetch in map(json.loads, lines) if "outcome" in fetch]
+    """The fetches of that kind in the crawl's log."""
+    fetches = [event for event in log_of(folder) if "outcome" in event]
     return [fetch for fetch in fetches if part_of_url in fetch["url"] and outcome in fetch["outcome"]]
 
 
@@ -83,9 +81,10 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> 
         with FakeWebProcess(Ladder, stays.address) as goes:
             here, gone = stays.address, goes.address
             ladder.other = gone
-            options = ("--allow-private", "--workers", 2, "--connections", 1, "--delay", 0.01)
+            options = ("--allow-private", "--workers", 2, "--connections", 1, "--delay", 0.03)
             seeds = [f"http://{here}/0", f"http://{gone}/0"]
-            command = CrawlCommand(None, seeds, folder, *options, retry={"give_up_after": 6, "back_off_s": 0.02})
+            retry = {"give_up_after": 6, "back_off_s": 0.3, "max_back_off_s": 0.3}
+            command = CrawlCommand(None, seeds, folder, *options, retry=retry)
             process = runs.enter_context(command.started())
             until_more(process, folder, random.Random().randint(5, 20), gone)
         if is_killed:
@@ -107,3 +106,16 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> 
             command.run()
     assert acknowledged(folder) == before
     assert len(logged(folder)) == n_before
+
+
+@pytest.mark.parametrize("n_failures", [1, 2, 1000])
+def test_a_sitemap_that_fails_is_asked_for_again(n_failures: int, tmp_path: Path) -> None:
+    """As often as a page would be."""
+    sitemap = Answer("http://a.test/hidden", content_type="text/plain")
+    answers = chain([Answer(status=500)] * n_failures, repeat(sitemap))
+    places = {"http://a.test/": "", "http://a.test/hidden": "", "http://a.test/map.txt": lambda *_: next(answers)}
+    with FakeWeb(MadeSite(places, robots={"a.test": "Sitemap: http://a.test/map.txt"})) as web:
+        crawled(web, "http://a.test/", tmp_path, settings={"crawl": {"robots": True}})
+        assert web.count("http://a.test/map.txt") == min(n_failures + 1, 3)
+    hidden = set() if n_failures > 2 else {"http://a.test/hidden"}
+    assert Told(tmp_path).fetched_urls() == {"http://a.test/"} | hidden

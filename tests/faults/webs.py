@@ -1,5 +1,5 @@
-"""A web for crawls under bad conditions. Whatever is done to a crawl of it, in the end it is the same crawl: which pages
-there are, and what comes of each, does not depend on the order."""
+"""A web for crawls under bad conditions. Which pages there are, and what comes of each, does not depend on the order in
+which they are asked for: whatever is done to a crawl, in the end it is the same."""
 
 from __future__ import annotations
 

@@ -279,8 +279,12 @@ class Crawl:
         self.order.append(page)
         links = self.web.links(page)
         self._state = grown(self._state, self.web.n_pages)
-        waiting = links[self._state[links] == _KNOWN]
+        states = self._state[links]
+        waiting = links[states == _KNOWN]
         self.frontier.add(waiting, self.web.hosts[waiting])
+        for target in links[states == _IN_FLIGHT].tolist():
+            if self._in_flight[target] == LAST:  # now that it is linked to, it is LAST no more, as in the frontier
+                self._in_flight[target] = 0.0
         self._apply(changed)
         self._see_whether_to_stop([page])
 
