@@ -87,10 +87,13 @@ def shared_out(k: int, values: NDArray[np.float64], sizes: NDArray[np.int64]) ->
 
 
 def _names_of(graph: LinkGraph, hosts: NDArray[np.int32]) -> list[str] | None:
-    if graph.urls is None:
+    """The names of the hosts by their ids, where the URLs tell the same hosts as the ids do."""
+    if graph.urls is None or graph.n_pages == 0:
         return None
     told, names = host_ids(graph.urls)
-    return names if np.array_equal(told, hosts) else None
+    told_of = np.zeros(int(hosts.max()) + 1, np.int64)
+    told_of[hosts] = told
+    return [names[one] for one in told_of.tolist()] if np.array_equal(told_of[hosts], told) else None
 
 
 @njit(cache=True, nogil=True)
