@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orienteer.graph import shapes
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import add_depth_weights, depth_weights, weights_of
 from orienteer.graph.reach_sketch import TYPICAL_ERROR, _nearer, estimated_weights
 from tests.conftest import random_web
@@ -59,3 +60,24 @@ def test_weights_kept_right_by_differences(depth: int, rng: np.random.Generator)
     add_depth_weights(web, depth, gone, -values, weights)
     values[gone] = 0
     assert weights.tolist() == depth_weights(web, depth, values).tolist()
+
+
+def test_candidates_reach_different_things_and_look_alikes_the_same() -> None:
+    """Two cliques: all pages of one reach the same, and share their ranks; of the other, none of these."""
+    web = LinkGraph.from_links(
+        60, *np.array([(a, b) for a in range(60) for b in range(60) if (a < 40) == (b < 40)]).T.tolist()
+    )
+    found = estimated_weights(web, 2, np.ones(60), 1)
+    unlike = found.unlike(found.estimates, 5).tolist()
+    assert len(unlike) == 2
+    assert {page < 40 for page in unlike} == {True, False}
+    assert found.like(50, found.estimates, 100).tolist() == list(range(40, 60))
+    assert found.like(3, found.estimates, 7).tolist() == list(range(7))
+
+
+def test_ranks_are_drawn_from_the_exponential_distribution() -> None:
+    """Isolated pages: what is told of each comes from its own draws."""
+    n = 20_000
+    estimates = estimated_weights(LinkGraph.from_links(n, [], []), 3, np.ones(n), 5).estimates
+    assert abs(estimates.mean() - 1) < 0.02
+    assert abs(estimates.std() - TYPICAL_ERROR) < 0.02

@@ -87,3 +87,11 @@ def test_as_many_as_there_are_to_give(rng: np.random.Generator) -> None:
         assert (shares <= sizes).all()
         assert (shares[values == 0] == 0).all()
         assert shares.sum() == min(k, sizes[values > 0].sum())
+
+
+def test_what_is_promised_of_several_parts_holds_of_all_together(rng: np.random.Generator) -> None:
+    web = random_web(rng, 300, 3.0)
+    web = LinkGraph(web.offsets, web.targets, np.repeat([0, 1, 2], 100))
+    told = ori.seed_selection(web, 6, 3, "sketched-greedy", per="host").approximation
+    assert told is not None
+    assert told.confidence == pytest.approx(0.97)

@@ -34,6 +34,13 @@ class Approximation:
     confidence: float
     about: str
 
+    def and_also(self, other: Approximation | None) -> Approximation:
+        """What holds of both: the smaller share, unless one of the two fails."""
+        if other is None:
+            return self
+        confidence = max(self.confidence + other.confidence - 1, 0.0)
+        return Approximation(min(self.at_least, other.at_least), confidence, self.about)
+
     def __str__(self) -> str:
         return (
             f"approximate: {self.about}; with {100 * self.confidence:.0f} % confidence every seed adds at least "

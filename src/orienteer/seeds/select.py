@@ -202,9 +202,8 @@ def _chosen_by_part(
         for done, (seeds, method) in enumerate(threads.map(solved, wanted)):
             progress("choosing seeds", done, len(wanted))
             found.append(seeds)
-            told = method.approximation
-            if told is not None and (approximation is None or told.at_least < approximation.at_least):
-                approximation = told
+            if method.approximation is not None:
+                approximation = method.approximation.and_also(approximation)
     return _merged(found), approximation
 
 
