@@ -22,7 +22,7 @@ QUICK = [
     "frontier",
     "live_crawl",
 ]
-SLOW = ["scale", "crawl_scale", "store", "memory", "faults"]
+SLOW = ["scale", "crawl_scale", "seeds", "store", "memory", "faults"]
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its

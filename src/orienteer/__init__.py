@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.pagerank import pagerank
+    from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
+    from orienteer.seeds.value import paper_value
 
 __version__ = "0.1.0"
 
@@ -32,10 +34,14 @@ _HOMES = {
     "MissingExtraError": "errors",
     "OrienteerError": "errors",
     "Politeness": "frontier.politeness",
+    "SeedSelection": "seeds.select",
     "Trace": "crawl.trace",
     "certificate": "graph.coverage",
     "live_crawl": "crawl.session",
     "pagerank": "graph.pagerank",
+    "paper_value": "seeds.value",
+    "seed_selection": "seeds.select",
+    "select_seeds": "seeds.select",
     "simulate": "crawl.simulate",
 }
 
@@ -49,10 +55,14 @@ __all__ = [
     "MissingExtraError",
     "OrienteerError",
     "Politeness",
+    "SeedSelection",
     "Trace",
     "certificate",
     "live_crawl",
     "pagerank",
+    "paper_value",
+    "seed_selection",
+    "select_seeds",
     "simulate",
 ]
 

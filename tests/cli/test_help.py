@@ -12,6 +12,7 @@ COMMANDS = [
     ["status"],
     ["explain"],
     ["replay"],
+    ["seeds"],
     ["simulate"],
     ["compare"],
     ["graph"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from orienteer.crawl.snapshot import graph_of_crawl, is_crawl_folder
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.seeds.select import select_seeds
 from tests.cli.run import orienteer
 from tests.conftest import random_web
 from tests.crawl.live_crawls import Told, crawled, hub, renumbered
@@ -41,3 +43,5 @@ def test_a_crawl_to_the_end_knows_the_links_of_the_site(tmp_path: Path, rng: np.
     assert (part.out_degrees() > 0).sum() <= 15
     said = orienteer("graph", "info", tmp_path / "c").stdout
     assert f"{graph.n_links:,}" in said
+    seeds = json.loads(orienteer("seeds", tmp_path / "c", "-k", 3, "--method", "greedy", "--json").stdout)
+    assert [entry["page"] for entry in seeds["seeds"]] == select_seeds(graph, 3, method="greedy").tolist()

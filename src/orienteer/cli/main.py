@@ -21,6 +21,7 @@ from orienteer.cli import (
     graph_generate,
     graph_info,
     replay,
+    seeds,
     simulate,
     status,
 )
@@ -41,6 +42,7 @@ app.command("crawl")(crawl.crawl)
 app.command("status")(status.status)
 app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
+app.command("seeds")(seeds.seeds)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)

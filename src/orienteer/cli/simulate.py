@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, order_file, trust_option
-from orienteer.cli.web_argument import loaded_web, page_named, url_of
+from orienteer.cli.web_argument import loaded_web, url_of
 from orienteer.errors import InputError
+from orienteer.graph.page_names import page_named
 
 if TYPE_CHECKING:
     import numpy as np

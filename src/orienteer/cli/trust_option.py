@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orienteer.cli.web_argument import is_number, page_named
 from orienteer.errors import InputError, OrienteerError
+from orienteer.graph.page_names import is_number, page_named
 
 if TYPE_CHECKING:
     import numpy as np

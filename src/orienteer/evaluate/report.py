@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg")
 
 # Paul Tol's "muted" colours and two more: told apart with any kind of colour vision. Markers help where lines are many.
-_COLOURS = (
+COLOURS = (
     "#332288",
     "#CC6677",
     "#117733",
@@ -34,7 +34,7 @@ _COLOURS = (
     "#999933",
     "#777777",
 )
-_MARKERS = "osD^vP<X>*"
+MARKERS = "osD^vP<X>*"
 _OPTIMAL = "optimal"  # drawn as what it is: the line that no order can cross
 _TITLES = {
     "actual": "Share of the true rank among the pages fetched",
@@ -64,7 +64,7 @@ def write_plots(comparison: Comparison, target: Path) -> list[Path]:
     written = []
     for name, figure in figures.items():
         path = target.with_name(f"{target.stem}-{name}{target.suffix}")
-        _write(figure, path)
+        write_figure(figure, path)
         written.append(path)
     return written
 
@@ -138,7 +138,7 @@ def _styles(comparison: Comparison) -> dict[str, dict[str, Any]]:
     """A colour and a marker for each policy, by its name: the same in every plot of the same policies."""
     names = sorted(result.policy for result in comparison.results if result.policy != _OPTIMAL)
     styles: dict[str, dict[str, Any]] = {
-        name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKERS[(k + k // 10) % len(_MARKERS)]}
+        name: {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[(k + k // 10) % len(MARKERS)]}
         for k, name in enumerate(names)
     }
     styles[_OPTIMAL] = {"color": "black", "linestyle": "--"}
@@ -188,7 +188,8 @@ def _legend(axes: Axes, entries: list[tuple[str, dict[str, Any]]], title: str) -
     legend.get_title().set_fontweight("bold")
 
 
-def _write(figure: Figure, path: Path) -> None:
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; the file appears when it is complete."""
     import matplotlib
 
     try:

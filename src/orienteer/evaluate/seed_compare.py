@@ -1,0 +1,197 @@
+"""Several methods of choosing seeds on one graph, or on each of its sites: what their seeds cover.
+
+The paper's figures: the improvement over random seeds in the pages covered and in the value covered, as the number of
+seeds grows at a fixed number of hops, and as the hops grow at a fixed number of seeds. The exact greedy stands beside
+them as the yardstick. Random is the mean of several draws. On several sites, coverage is the mean of the sites' shares,
+each with the same number of seeds, and the improvement is that of the means: the mean of improvements would be ruled by
+the sites where random finds next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.progress import Progress, silent
+from orienteer.seeds import all_methods, make_method, settings_of
+from orienteer.seeds.cover import Cover, chosen
+from orienteer.seeds.parts import Division, parts_of
+from orienteer.seeds.seed_method import SeedMethod
+from orienteer.seeds.select import check_numbers
+from orienteer.seeds.value import Value, page_values
+
+RANDOM = "random"
+YARDSTICK = "greedy"
+MIN_PAGES = 100  # of a site, as in the paper
+
+_N_DRAWS = 20
+_FIXED_SEEDS = 5
+
+
+class Series(NamedTuple):
+    """Shares covered, at each number of seeds or of hops: of the pages, and of the value above 0."""
+
+    pages: NDArray[np.float64]
+    value: NDArray[np.float64]
+
+    def of(self, measure: str) -> NDArray[np.float64]:
+        return self.pages if measure == "pages" else self.value
+
+
+@dataclass(frozen=True)
+class SeedComparison:
+    """`by_seeds` has a series for 1 to `k` seeds at `hops`, `by_hops` one for 1 to `hops` hops at `fixed_seeds`.
+
+    Where all pages are worth the same, pages are all that is measured.
+    """
+
+    n_pages: int
+    n_webs: int
+    per: str | None
+    k: int
+    hops: int
+    fixed_seeds: int
+    measures: tuple[str, ...]
+    by_seeds: dict[str, Series]
+    by_hops: dict[str, Series]
+
+    def improvement(self, series: dict[str, Series], name: str, measure: str) -> NDArray[np.float64]:
+        """Over random: 0.5 is half as much again; NaN where random covers nothing, or less."""
+        baseline = series[RANDOM].of(measure)
+        safe = np.where(baseline > 0, baseline, np.nan)
+        return series[name].of(measure) / safe - 1
+
+    def of_yardstick(self, series: dict[str, Series], name: str, measure: str) -> NDArray[np.float64]:
+        """The share of what the exact greedy covers; NaN where that is nothing."""
+        most = series[YARDSTICK].of(measure)
+        return series[name].of(measure) / np.where(most > 0, most, np.nan)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "n_pages": self.n_pages,
+            "n_webs": self.n_webs,
+            "per": self.per,
+            "k": self.k,
+            "hops": self.hops,
+            "fixed_seeds": self.fixed_seeds,
+            "by_seeds": self._series_dict(self.by_seeds),
+            "by_hops": self._series_dict(self.by_hops),
+        }
+
+    def _series_dict(self, series: dict[str, Series]) -> dict[str, Any]:
+        return {
+            name: {
+                measure: {
+                    "coverage": series[name].of(measure).tolist(),
+                    "improvement": _numbers(self.improvement(series, name, measure)),
+                    "of_greedy": _numbers(self.of_yardstick(series, name, measure)),
+                }
+                for measure in self.measures
+            }
+            for name in series
+        }
+
+
+def compare_seeds(
+    graph: LinkGraph,
+    k: int = 10,
+    hops: int = 5,
+    value: Value = None,
+    depth: int = 2,
+    *,
+    per: str | None = None,
+    progress: Progress = silent,
+) -> SeedComparison:
+    """Compare all methods on a graph, or on each of its hosts or sites of at least 100 pages."""
+    check_numbers(k, hops)
+    if hops == 0:
+        raise InputError("hops is 0; a comparison needs at least one")
+    values = page_values(graph, value)
+    webs = _webs(graph, values, per, k)
+    makers = _makers(depth)
+    fixed = min(_FIXED_SEEDS, k)
+    by_seeds: dict[str, Series] = {}
+    by_hops: dict[str, Series] = {}
+    for done, (name, make) in enumerate(makers.items()):
+        progress(f"seeds by {name}", done, len(makers))
+        by_seeds[name] = _mean([_covered(web, worth, make, k, hops) for web, worth in webs])
+        each = [_mean([_covered(web, worth, make, fixed, h) for web, worth in webs]) for h in range(1, hops + 1)]
+        by_hops[name] = Series(np.array([one.pages[-1] for one in each]), np.array([one.value[-1] for one in each]))
+    is_same = bool((values == values[0]).all())
+    return SeedComparison(
+        n_pages=graph.n_pages,
+        n_webs=len(webs),
+        per=per,
+        k=k,
+        hops=hops,
+        fixed_seeds=fixed,
+        measures=("pages",) if is_same else ("pages", "value"),
+        by_seeds=by_seeds,
+        by_hops=by_hops,
+    )
+
+
+def _webs(
+    graph: LinkGraph, values: NDArray[np.float64], per: str | None, k: int
+) -> list[tuple[LinkGraph, NDArray[np.float64]]]:
+    """The webs to choose seeds on, with the values of their pages."""
+    if per is None:
+        if k > graph.n_pages:
+            raise InputError(f"k is {k:,}, but the graph has {graph.n_pages:,} pages to choose from")
+        webs = [(graph, values)]
+    else:
+        parts = parts_of(graph, Division.of(graph, per))
+        webs = [(part.graph, values[part.pages]) for part in parts if len(part.pages) >= max(MIN_PAGES, k)]
+    webs = [(web, worth) for web, worth in webs if (worth > 0).any()]
+    if not webs:
+        raise InputError(
+            "no page is worth anything" if per is None else f"no {per} has {max(MIN_PAGES, k)} pages and any value"
+        )
+    return webs
+
+
+def _makers(depth: int) -> dict[str, Callable[[], Sequence[SeedMethod]]]:
+    """By label, what makes the methods whose mean is taken. The paper also looks one link further with max-weight."""
+    makers: dict[str, Callable[[], Sequence[SeedMethod]]] = {}
+    for name, kind in all_methods().items():
+        if name == RANDOM:
+            makers[name] = lambda: [make_method(RANDOM, rng=rng) for rng in range(_N_DRAWS)]
+        elif "depth" in settings_of(kind):
+            for d in (depth, depth + 1) if name == "max-weight" else (depth,):
+                makers[f"{name}({d})"] = lambda name=name, d=d: [make_method(name, depth=d)]  # type: ignore[misc]
+        else:
+            makers[name] = lambda name=name: [make_method(name)]  # type: ignore[misc]
+    return makers
+
+
+def _covered(
+    web: LinkGraph, worth: NDArray[np.float64], make: Callable[[], Sequence[SeedMethod]], k: int, hops: int
+) -> Series:
+    """The shares that 1 to k seeds cover."""
+    found = []
+    for method in make():
+        seeds = chosen(method, Cover(web, hops, worth), k)
+        added = np.zeros((2, k))
+        added[0, : len(seeds)] = [seed.n_pages for seed in seeds]
+        added[1, : len(seeds)] = [seed.value for seed in seeds]
+        pages, value = np.cumsum(added, axis=1)
+        found.append(Series(pages / web.n_pages, value / worth[worth > 0].sum()))
+    return _mean(found)
+
+
+def _mean(series: list[Series]) -> Series:
+    return Series(
+        np.asarray(np.mean([one.pages for one in series], axis=0)),
+        np.asarray(np.mean([one.value for one in series], axis=0)),
+    )
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if np.isnan(one) else float(one) for one in values]

@@ -1,0 +1,29 @@
+"""Random: the seeds to beat."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.progress import Progress
+from orienteer.seeds.listed import Listed
+from orienteer.seeds.seed_method import seed_method
+
+
+@seed_method
+class Random(Listed):
+    """Distinct pages, any as likely as any other; fewer seeds of the same rng are the first of more."""
+
+    name: ClassVar[str] = "random"
+
+    def __init__(self, rng: int = 0) -> None:
+        if rng < 0:
+            raise InputError(f"rng is {rng}; it must be 0 or more")
+        self.rng = rng
+
+    def order(self, graph: LinkGraph, progress: Progress) -> NDArray[np.int64]:
+        return np.random.default_rng(self.rng).permutation(graph.n_pages)

@@ -1,0 +1,165 @@
+"""What a page is worth: 1, or a number a page from an array or a file, or the paper's rule.
+
+Values may be negative (spam). They are rounded to a grid on which every sum of them is exact in float64, so that equal
+sums are equal whatever the order they were added in, and ties fall the same everywhere: steps of 2^-52 of the sum of
+all absolute values. Whole numbers that add up to less than 2^52 stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.errors import InputError, OrienteerError
+from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.page_names import page_named
+
+Value = ArrayLike | str | PathLike[str] | None
+
+_SPAM, _CLICKED = -10.0, 10.0
+
+
+def page_values(graph: LinkGraph, value: Value = None) -> NDArray[np.float64]:
+    """The value of every page, on the grid. A text or a path is a file (see `values_in_file`)."""
+    if value is None:
+        return np.ones(graph.n_pages)
+    if isinstance(value, str | PathLike):
+        return on_grid(values_in_file(graph, Path(value)))
+    try:
+        values = np.asarray(value, np.float64)
+    except (ValueError, TypeError):
+        raise InputError("values: expected one number per page") from None
+    if values.shape != (graph.n_pages,):
+        raise InputError(f"values: {values.size:,} for {graph.n_pages:,} pages")
+    return on_grid(values)
+
+
+def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values, rounded so that all sums of them are exact."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise InputError(f"values: page {int(bad[0])} has the value {values[bad[0]]}; it must be a finite number")
+    with np.errstate(over="ignore"):
+        total = float(np.abs(values).sum())
+    if not math.isfinite(total):
+        raise InputError("values: they are too large to be added up")
+    exponent = math.frexp(total)[1]
+    return np.ldexp(np.rint(np.ldexp(values, 52 - exponent)), exponent - 52)
+
+
+def values_in_file(graph: LinkGraph, path: Path) -> NDArray[np.float64]:
+    """The values that a text file names (.gz, .zst: compressed); lines that start with # do not count.
+
+    Either a number a line, as many as there are pages, in their order. Or lines `page value`, where a page is an id or
+    a URL; pages that are not named are worth 1.
+    """
+    numbered = [
+        (number, line.strip())
+        for number, line in enumerate(_text_of(path).splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not numbered:
+        raise InputError(f"{path}: the file names no value")
+    if any(" " in line or "\t" in line for _, line in numbered):
+        return _named_values(graph, path, numbered)
+    if len(numbered) != graph.n_pages:
+        raise InputError(f"{path}: {len(numbered):,} values for {graph.n_pages:,} pages")
+    return np.array([_number(path, number, line) for number, line in numbered])
+
+
+def _named_values(graph: LinkGraph, path: Path, numbered: list[tuple[int, str]]) -> NDArray[np.float64]:
+    values = np.ones(graph.n_pages)
+    named: set[int] = set()
+    for number, line in numbered:
+        # A name in the place of a URL may hold spaces, so only what follows the last one, or a tab, is the value.
+        name, _, value = line.rpartition("\t" if "\t" in line else " ")
+        try:
+            page = page_named(graph, name.strip())
+        except OrienteerError as error:
+            raise InputError(f"{path}, line {number}: {error}") from None
+        if page in named:
+            raise InputError(f"{path}, line {number}: page {page} is named twice")
+        named.add(page)
+        values[page] = _number(path, number, value)
+    return values
+
+
+def _number(path: Path, number: int, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{path}, line {number}: {text.strip()!r} is no number") from None
+    if not math.isfinite(value):
+        raise InputError(f"{path}, line {number}: the value {text.strip()} must be a finite number")
+    return value
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return b"".join(byte_blocks(path)).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file of values") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: this is no text file") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except OrienteerError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def paper_value(
+    n_pages: int,
+    spam: ArrayLike | None = None,
+    clicked: ArrayLike | None = None,
+    n_uncrawled: ArrayLike | None = None,
+    p_unique: ArrayLike = 1.0,
+) -> NDArray[np.float64]:
+    """The paper's rule: a page is worth 1, spam -10, a page that was clicked 10; and `p_unique` for each link to a page
+    that was not crawled.
+
+    `spam` and `clicked` are masks, `n_uncrawled` counts links, `p_unique` is the probability that a newly crawled page
+    of the site is no duplicate, one number or one for each page (see `unique_share`).
+
+    >>> paper_value(4, spam=[1, 0, 0, 0], clicked=[0, 1, 0, 0], n_uncrawled=[0, 0, 6, 0], p_unique=0.5).tolist()
+    [-10.0, 10.0, 4.0, 1.0]
+    """
+    values = np.ones(n_pages)
+    if spam is not None:
+        values[_a_page(n_pages, "spam", spam).astype(np.bool_)] = _SPAM
+    if clicked is not None:
+        values[_a_page(n_pages, "clicked", clicked).astype(np.bool_)] = _CLICKED
+    if n_uncrawled is None:
+        return values
+    counts = _a_page(n_pages, "n_uncrawled", n_uncrawled).astype(np.float64)
+    shares = np.asarray(p_unique, np.float64)
+    if shares.ndim:
+        _a_page(n_pages, "p_unique", shares)
+    if not (counts >= 0).all():
+        raise InputError("n_uncrawled: the number of links must be 0 or more")
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise InputError("p_unique: a probability is from 0 to 1")
+    return values + counts * shares
+
+
+def unique_share(sites: ArrayLike, is_duplicate: ArrayLike) -> NDArray[np.float64]:
+    """For every page the share of the pages of its site that are no duplicates: the paper's P_uniq, as measured.
+
+    >>> unique_share([0, 0, 1, 1], [True, False, False, False]).tolist()
+    [0.5, 0.5, 1.0, 1.0]
+    """
+    ids = np.asarray(sites, np.int64)
+    duplicate = _a_page(len(ids), "is_duplicate", is_duplicate).astype(np.float64)
+    share = 1 - np.bincount(ids, duplicate) / np.maximum(np.bincount(ids), 1)
+    return np.asarray(share[ids])
+
+
+def _a_page(n_pages: int, name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.bool_]:
+    array = np.asarray(values)
+    if array.shape != (n_pages,):
+        raise InputError(f"{name}: {array.size:,} values for {n_pages:,} pages")
+    return array

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.graph.link_graph import LinkGraph
+from tests.cli.run import orienteer, orienteer_each, refused
+from tests.conftest import random_web
+
+URLS = ["http://a.example.org/", "1984", "Title, with spaces", "http://example.net/", "# no comment", "http://b.net/"]
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Path:
+    """A chain, 0 to 3, a page apart, and a page that links to it; names that are no URLs are among them."""
+    path = tmp_path / "web.npz"
+    LinkGraph.from_links(6, [0, 1, 2, 5], [1, 2, 3, 4], urls=URLS).save(path)
+    return path
+
+
+def test_a_table_of_seeds_with_what_each_adds(web: Path) -> None:
+    said = orienteer("seeds", web, "-k", 3, "--hops", 2, "--method", "greedy").stdout
+    assert "2 seeds" not in said
+    assert "3 seeds by greedy; 2 hops." in said
+    assert "50.0 %" in said
+    assert URLS[0] in said
+    assert "Together they cover 6 of 6 pages (100.0 %)" in said
+    assert "s of CPU" in said
+
+
+def test_json_says_the_same_as_python(web: Path) -> None:
+    facts = json.loads(orienteer("seeds", web, "-k", 3, "--hops", 2, "--json").stdout)
+    found = ori.seed_selection(LinkGraph.load(web), 3, 2)
+    assert [entry["page"] for entry in facts["seeds"]] == found.pages.tolist()
+    assert [entry["n_pages"] for entry in facts["seeds"]] == [seed.n_pages for seed in found.seeds]
+    assert facts["seeds"][0]["url"] == URLS[found.pages[0]]
+    assert facts["n_covered"] == found.n_covered == 6
+    assert facts["share"] == 1.0
+    assert facts["method"] == "max-weight"
+    assert facts["depth"] == 2
+    assert facts["approximation"] is None
+
+
+def test_the_file_of_seeds_is_read_by_trust(web: Path, tmp_path: Path) -> None:
+    out = tmp_path / "seeds.txt"
+    values = tmp_path / "values.txt"
+    values.write_text("9\n8\n7\n6\n5\n4\n")
+    orienteer("seeds", web, "-k", 6, "--hops", 0, "--method", "greedy", "--value", values, "--out", out)
+    assert out.read_text().splitlines() == [URLS[0], "1", URLS[2], URLS[3], "4", URLS[5]]
+    said = json.loads(orienteer("simulate", web, "--trust", out, "--json").stdout)
+    assert said["n_trusted"] == 6
+
+
+def test_ids_where_there_are_no_urls(tmp_path: Path) -> None:
+    web = tmp_path / "web.npz"
+    LinkGraph.from_links(4, [0, 2], [1, 3]).save(web)
+    orienteer("seeds", web, "-k", 2, "--out", tmp_path / "seeds.txt")
+    assert (tmp_path / "seeds.txt").read_text() == "0\n2\n"
+
+
+def test_values_may_be_negative_and_end_it_early(web: Path, tmp_path: Path) -> None:
+    values = tmp_path / "values.txt"
+    values.write_text("http://example.net/ -10\n4 2.5\n")
+    said = orienteer("seeds", web, "-k", 4, "--hops", 3, "--method", "greedy", "--value", values).stdout
+    assert "worth 3.50" in said
+    assert "4 were asked for; no further page that greedy names would add anything." in said
+
+
+def test_a_sketched_selection_says_how_far_it_may_be_off(web: Path) -> None:
+    said = orienteer("seeds", web, "-k", 2, "--method", "sketched-greedy", columns=400).stdout
+    assert "This is approximate: weights were estimated from 32 ranks a page" in said
+    assert "with 99 % confidence" in said
+
+
+def test_per_host_and_per_site(web: Path) -> None:
+    by_host = json.loads(orienteer("seeds", web, "-k", 2, "--per", "host", "--json").stdout)
+    assert by_host["per"] == "host"
+    assert all("host" in entry for entry in by_host["seeds"])
+    by_site = json.loads(orienteer("seeds", web, "-k", 2, "--per-site", "--json").stdout)
+    assert by_site == json.loads(orienteer("seeds", web, "-k", 2, "--per", "site", "--json").stdout) | {
+        "cpu_s": by_site["cpu_s"]
+    }
+
+
+def test_bad_input_is_one_line(web: Path, tmp_path: Path) -> None:
+    values = tmp_path / "values.txt"
+    values.write_text("1\n2\n")
+    cases = [
+        (["-k", 0], "k is 0; at least one seed is needed"),
+        (["-k", 7], "k is 7, but the graph has 6 pages"),
+        (["--hops", -1, "-k", 1], "hops is -1"),
+        (["--depth", -1, "-k", 1], "depth is -1"),
+        (["--method", "gredy"], "no seed method named 'gredy'; did you mean 'greedy'?"),
+        (["-k", 1, "--value", values], "2 values for 6 pages"),
+        (["-k", 1, "--value", tmp_path / "none"], "no such file of values"),
+        (["-k", 1, "--per", "page"], "no division of the graph named 'page'"),
+        (["-k", 1, "--per", "host", "--per-site"], "contradict each other"),
+        (["-k", 1, "--plot", tmp_path / "x.png"], "--plot without --compare"),
+        (["-k", 1, "--compare", "--out", tmp_path / "x"], "--out"),
+        (["-k", 1, "--compare", "--plot", tmp_path / "x.gif"], "a plot ends in .png or .svg"),
+        (["-k", 1, "--compare", "--hops", 0], "hops is 0; a comparison needs at least one"),
+        (["-k", 1, "--compare", "--per", "host"], "no host has 100 pages"),
+        (["-k", 1, "--out", tmp_path / "none" / "x"], "does not exist"),
+    ]
+    ended = orienteer_each([["seeds", web, *arguments] for arguments, _ in cases])
+    for done, (arguments, message) in zip(ended, cases, strict=True):
+        assert done.returncode == 2, arguments
+        assert done.stdout == ""
+        assert done.stderr.count("\n") == 1
+        assert message in done.stderr
+    assert "no such file" in refused("seeds", tmp_path / "missing.npz").lower()
+
+
+def test_all_methods_side_by_side_with_a_plot(tmp_path: Path, rng: np.random.Generator) -> None:
+    path = tmp_path / "web.npz"
+    random_web(rng, 300, 2.0).save(path)
+    values = tmp_path / "values.txt"
+    values.write_text("".join(f"{worth}\n" for worth in rng.integers(-3, 6, 300)))
+    plot = tmp_path / "seeds.png"
+    command = ["seeds", path, "--compare", "-k", 4, "--hops", 3, "--value", values]
+    said = orienteer(*command, "--plot", plot).stdout
+    assert "Improvement over random seeds; 300 pages." in said
+    assert "max-weight(2)" in said
+    assert "value covered, 4 seeds, by hops" in said
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    facts = json.loads(orienteer(*command, "--json").stdout)
+    assert facts["by_seeds"]["greedy"]["value"]["of_greedy"] == [1.0] * 4
+    assert len(facts["by_hops"]["random"]["pages"]["coverage"]) == 3
