@@ -20,9 +20,8 @@ QUICK = [
     "crawl_speed",
     "extraction",
     "frontier",
-    "live_crawl",
 ]
-SLOW = ["scale", "crawl_scale", "seeds", "store", "memory", "faults"]
+SLOW = ["scale", "crawl_scale", "seeds", "live_crawl", "store", "memory", "faults"]
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
