@@ -148,14 +148,19 @@ def test_every_host_is_crawled_or_closed(case: HostileCase, places: Crawled) -> 
         assert places.told.outcome(f"{home_of(case)}x") == x_outcome
 
 
+def n_errands(folder: Path) -> Counter[str]:
+    """How often each host was asked for a robots.txt or a sitemap."""
+    events = [event for event in log_of(folder) if event["event"] in ("robots", "sitemap")]
+    return Counter(host_of(event["url"]) for event in events)
+
+
 def test_a_sitemap_speaks_for_its_own_site(places: Crawled) -> None:
     known = {host_of(url) for url in places.told.urls}
     assert known == {host_of(home_of(case)) for case in PLACES}
 
 
 def test_the_errands_to_a_host_are_bounded(places: Crawled) -> None:
-    sent = Counter(host_of(event["url"]) for event in log_of(places.folder) if event["event"] in ("robots", "sitemap"))
-    assert max(sent.values()) <= 60
+    assert max(n_errands(places.folder).values()) <= 60
     asked = {event["url"] for event in log_of(places.folder) if event["event"] == "sitemap"}
     assert {case.url for case in SITEMAPS} <= asked
 
@@ -163,8 +168,7 @@ def test_the_errands_to_a_host_are_bounded(places: Crawled) -> None:
 def test_a_delay_of_years_can_be_interrupted(web: FakeWebProcess, tmp_path: Path) -> None:
     command = CrawlCommand(web.address, ["http://robots-delay.test/"], tmp_path / "crawl")
     with command.started() as process:
-        has_rules = lambda: [event for event in log_of(command.folder) if event["event"] == "robots"]  # noqa: E731
-        assert until(process, has_rules, look_every_s=0.05)
+        assert until(process, lambda: n_errands(command.folder), look_every_s=0.05)
         process.terminate()
         assert process.ended() == (3, "")
     assert Told(command.folder).rows == {"http://robots-delay.test/": None}

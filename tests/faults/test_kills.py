@@ -71,14 +71,13 @@ def test_a_crawl_that_is_killed_comes_to_the_same_end(
     assert list(command.folder.rglob(".new-*")) == []
 
 
-@pytest.mark.parametrize("policy", ["certified", "breadth-first"])
-def test_kills_do_not_change_the_order(policy: str, tmp_path: Path) -> None:
+def test_kills_do_not_change_the_order(tmp_path: Path) -> None:
     """With one worker, and no errors whose time decides when a page is tried again."""
     site = RoughWeb(n_pages=150, latency_s=(0.0, 0.01), errors=0.0)
     with FakeWeb(site) as web:
         settings = {"crawl": {"robots": True, "workers": 1}}
-        crawled(web, site.seeds, tmp_path / "whole", policy=policy, settings=settings)
-        command = crawl_of(web, tmp_path / "crawl", "--policy", policy, "--workers", 1)
+        crawled(web, site.seeds, tmp_path / "whole", settings=settings)
+        command = crawl_of(web, tmp_path / "crawl", "--workers", 1)
         killer = Killer(command, web, duration_s=2.0, rng=random.Random())
         check_unharmed(killer.run(2, ["while pages are acknowledged", "while it comes to its end"]))
     assert order(command.folder) == order(tmp_path / "whole")

@@ -119,3 +119,13 @@ def test_a_sitemap_that_fails_is_asked_for_again(n_failures: int, tmp_path: Path
         assert web.count("http://a.test/map.txt") == min(n_failures + 1, 3)
     hidden = set() if n_failures > 2 else {"http://a.test/hidden"}
     assert Told(tmp_path).fetched_urls() == {"http://a.test/"} | hidden
+
+
+def test_sitemaps_that_all_fail_do_not_take_their_host_with_them(tmp_path: Path) -> None:
+    places: dict[str, Answer | str] = {f"http://a.test/map{k}.xml": Answer(status=500) for k in range(6)}
+    robots = "".join(f"Sitemap: {url}\n" for url in places)
+    places |= {"http://a.test/": "<a href=/b>", "http://a.test/b": ""}
+    with FakeWeb(MadeSite(places, robots={"a.test": robots})) as web:
+        report = crawled(web, "http://a.test/", tmp_path, settings={"crawl": {"robots": True}})
+    assert Told(tmp_path).fetched_urls() == {"http://a.test/", "http://a.test/b"}
+    assert report.figures.n_hosts_given_up == 0

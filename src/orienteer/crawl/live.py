@@ -233,9 +233,7 @@ class LiveCrawl:
         elif errand.is_robots:
             rest_s = self._take_in_robots(host, answer, now)
         elif answer.outcome.is_transient:
-            rest_s = self._rest_s(host, answer, now)
-            if not self._was_last_try(errand.url, host, answer.outcome):
-                self.errands.ask_again(host, errand)
+            rest_s = self._try_sitemap_again(host, errand, answer, now)
         else:
             pages, sitemaps = self.errands.sitemap_came(answer)
             self._take_in_sitemap(pages, sitemaps)
@@ -255,6 +253,14 @@ class LiveCrawl:
             self.crawl.frontier.set_delay(host, robots.delay_s)
         self._take_in_sitemap([], robots.sitemaps)
         return None
+
+    def _try_sitemap_again(self, host: int, errand: Errand, answer: Fetched, now: float) -> float:
+        """How long the host must rest. An error in its sitemaps does not say that the host is in trouble."""
+        is_of_the_host = answer.outcome in _SAY_NOTHING_OF_THE_PAGE
+        rest_s = self._rest_s(host, answer, now) if is_of_the_host else self.ledger.plan.retry.back_off_s
+        if not self._was_last_try(errand.url, host, answer.outcome):
+            self.errands.ask_again(host, errand)
+        return rest_s
 
     def _take_in_sitemap(self, pages: list[str], sitemaps: list[str]) -> None:
         pages = [url for url, is_inside in zip(pages, self.ledger.scope.contains(pages), strict=True) if is_inside]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from orienteer.errors import MissingExtraError
+
 MIN_DETECTION_CHARS = 40  # less says too little
 _MAX_DETECTION_CHARS = 2_000  # more says nothing new
 
@@ -25,7 +27,9 @@ def detected(text: str) -> str:
     sample = text[:_MAX_DETECTION_CHARS]
     if len(sample) < MIN_DETECTION_CHARS:
         return ""
-    # Loading the model takes a good part of a second.
-    from py3langid.langid import classify
-
+    try:
+        # Loading the model takes a good part of a second.
+        from py3langid.langid import classify
+    except ModuleNotFoundError:
+        raise MissingExtraError("telling the language of a text", "py3langid", "language") from None
     return str(classify(sample)[0])
