@@ -60,7 +60,7 @@ def generated_site(n_pages: int) -> GraphSite:
     return GraphSite(synthetic_web(n_pages), page_bytes=15_000, relative=True, cache_bytes=1 << 30)
 
 
-def run(n_pages: int = 5000, rounds: int = 2) -> str:
+def run(n_pages: int = 5000, rounds: int = 1) -> str:
     text = machine("scrapy", "twisted", "aiohttp", "crawlee", "impit", "lxml", "pycurl") + "\n\n"
     if DOCUMENTATION.exists():
         text += _section("36 documentation hosts, real pages", documentation_site, (), rounds)

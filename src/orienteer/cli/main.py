@@ -85,6 +85,8 @@ def run() -> None:
     except BrokenPipeError:
         display.silence_stdout()
         sys.exit(0)
+    except OSError as error:  # whatever the disk refuses, such as room for compiled kernels
+        _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except MemoryError:
         _end("not enough memory", 2)
 

@@ -19,9 +19,10 @@ MIN_RESTS = 2  # before a host is given up: requests under way together fail tog
 class RetrySettings:
     """How often to try again, and how long to wait.
 
-    `max_attempts` is for one page. A host rests for `back_off_s` after a failure, and twice as long after each further
-    one in a row, up to `max_back_off_s`; a longer `Retry-After` counts instead, but at most `max_retry_after_s`. After
-    `give_up_after` failures in a row, with two rests or more between them, the host is given up.
+    `max_attempts` is for one page; those that did not get as far as its host count for the host alone. A host rests for
+    `back_off_s` after a failure, and twice as long after each further one in a row, up to `max_back_off_s`; a longer
+    `Retry-After` counts instead, but at most `max_retry_after_s`. After `give_up_after` failures in a row, with two
+    rests or more between them, the host is given up.
     """
 
     max_attempts: int = 3
