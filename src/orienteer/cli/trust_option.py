@@ -104,18 +104,9 @@ def _in_file(web: LinkGraph, path: Path) -> dict[int, float]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers."""
-    from orienteer.graph.formats.compressed import byte_blocks
+    from orienteer.graph.formats.compressed import text_of
 
-    try:
-        text = b"".join(byte_blocks(path)).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"--trust {path}: no such file (trusted pages are {_WAYS})") from None
-    except UnicodeDecodeError:
-        raise InputError(f"--trust {path}: this is no text file") from None
-    except OSError as error:
-        raise InputError(f"--trust {path}: {error.strerror or error}") from None
-    except OrienteerError as error:
-        raise InputError(f"--trust {path}: {error}") from None
+    text = text_of(path, f"--trust {path}", f"no such file (trusted pages are {_WAYS})")
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.strip()

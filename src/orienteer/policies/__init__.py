@@ -6,25 +6,18 @@ and the comparison.
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from typing import Any
 
-from orienteer.errors import InputError, unknown_name
 from orienteer.policies.policy import POLICIES, Policy
+from orienteer.registry import import_all, made, settings_of
+
+__all__ = ["all_policies", "make_policy", "settings_of"]
 
 
 def all_policies() -> dict[str, type[Policy]]:
     """Every policy by its name; imports all files of this folder."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    import_all(__name__, __path__)
     return dict(sorted(POLICIES.items()))
-
-
-def settings_of(kind: type[Policy]) -> dict[str, Any]:
-    """A policy's settings and their default values."""
-    return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 
 def make_policy(name: str, **settings: Any) -> Policy:
@@ -33,14 +26,4 @@ def make_policy(name: str, **settings: Any) -> Policy:
     >>> make_policy("fractional", inter_host_weight=20).name
     'fractional'
     """
-    known = all_policies()
-    if name not in known:
-        raise unknown_name("policy", name, known)
-    allowed = settings_of(known[name])
-    for setting in settings:
-        if setting not in allowed:
-            raise unknown_name(f"setting of {name}", setting, allowed)
-    try:
-        return known[name](**settings)
-    except TypeError as error:
-        raise InputError(f"policy {name}: {error}") from None
+    return made("policy", all_policies(), name, settings)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError, OrienteerError
-from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.graph.formats.compressed import text_of
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import page_named
 
@@ -60,7 +60,7 @@ def values_in_file(graph: LinkGraph, path: Path) -> NDArray[np.float64]:
     """
     numbered = [
         (number, line.strip())
-        for number, line in enumerate(_text_of(path).splitlines(), 1)
+        for number, line in enumerate(text_of(path, str(path), "no such file of values").splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if not numbered:
@@ -97,19 +97,6 @@ def _number(path: Path, number: int, text: str) -> float:
     if not math.isfinite(value):
         raise InputError(f"{path}, line {number}: the value {text.strip()} must be a finite number")
     return value
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return b"".join(byte_blocks(path)).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file of values") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: this is no text file") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except OrienteerError as error:
-        raise InputError(f"{path}: {error}") from None
 
 
 def paper_value(

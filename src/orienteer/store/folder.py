@@ -36,7 +36,8 @@ from orienteer.store.database import Database
 from orienteer.store.durable import sync_folder, write_durably
 from orienteer.store.failures import damaged, explained
 
-_DATABASE, _SETTINGS, _LOCK = "crawl.db", "crawl.toml", "crawl.lock"
+_DATABASE, _SETTINGS = "crawl.db", "crawl.toml"
+LOCK = "crawl.lock"
 _ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
 
 
@@ -170,7 +171,7 @@ class _Lock:
     """The right to write to a folder; it ends with the process, however that ends."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / _LOCK
+        path = folder / LOCK
         with explained(path):
             self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
@@ -244,7 +245,7 @@ def _expect_no_crawl(path: Path) -> None:
         names = {file.name for file in path.iterdir()}
     if _DATABASE in names:
         raise CrawlFolderError(f"{path}: there is a crawl in this folder already")
-    foreign = {name for name in names - {_SETTINGS, _LOCK} if not name.startswith(".new-")}
+    foreign = {name for name in names - {_SETTINGS, LOCK} if not name.startswith(".new-")}
     if foreign:
         why = f"{min(foreign)} is in it, {_DATABASE} is not"
         raise CrawlFolderError(f"{path}: not empty and not a crawl folder ({why}); it is left as it is")

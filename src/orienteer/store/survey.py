@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
+from orienteer.store.folder import LOCK
 
-_LOCK = "crawl.lock"
 _PAGES_PER_BATCH = 100_000
 
 
@@ -74,7 +74,7 @@ class Survey(Database):
 
 def holder_of(folder: Path) -> int | None:
     """The process that is writing to a crawl folder, 0 if it does not say which; None if there is none."""
-    path = folder / _LOCK
+    path = folder / LOCK
     if not path.exists():
         return None
     with explained(path):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from orienteer.errors import GraphFileError
+from orienteer.errors import GraphFileError, InputError, OrienteerError
 from orienteer.progress import Progress, silent
 
 if sys.version_info >= (3, 14):
@@ -58,3 +58,17 @@ def byte_writer(path: Path, name: str) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, packed_zst)
         else:
             yield raw
+
+
+def text_of(path: Path, name: str, absent: str) -> str:
+    """A text file as a whole. What is wrong is an InputError about `name`; `absent` is said where there is no file."""
+    try:
+        return b"".join(byte_blocks(path)).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{name}: {absent}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: this is no text file") from None
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}") from None
+    except OrienteerError as error:
+        raise InputError(f"{name}: {error}") from None
