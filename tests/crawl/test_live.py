@@ -389,3 +389,8 @@ def test_a_redirect_to_a_private_address_is_refused(tmp_path: Path) -> None:
             settings={"crawl": {"robots": False}, "fetch": {"allow_private": True}},
         )  # fmt: skip
         assert allowed.figures.outcomes == {"http 404": 1}
+
+
+def test_a_forbidden_host_is_not_tried_again_for_its_robots_txt(tmp_path: Path) -> None:
+    report = ori.live_crawl("http://127.0.0.1:9/", tmp_path, settings={"politeness": {"delay_s": 0.0}})
+    assert report.figures.outcomes["forbidden address"] == 1

@@ -238,7 +238,10 @@ class LiveCrawl:
             pages, sitemaps = self.errands.sitemap_came(answer)
             self._take_in_sitemap(pages, sitemaps)
         for waiting in (page, *self._held.pop(host)):
-            self.crawl.retry(waiting, now, rest_s)
+            if answer.outcome is Outcome.FORBIDDEN_ADDRESS:  # its pages are no more allowed than its robots.txt
+                self._block(waiting, described(answer), None, now)
+            else:
+                self.crawl.retry(waiting, now, rest_s)
 
     def _take_in_robots(self, host: int, answer: Fetched, now: float) -> float | None:
         """How long the host must rest because its robots.txt is out of reach; None: no longer than usual."""
