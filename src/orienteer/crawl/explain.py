@@ -9,6 +9,7 @@ from typing import Any
 from orienteer.crawl.crawl import PageState
 from orienteer.crawl.folder_status import seen_urls
 from orienteer.crawl.ledger import Ledger
+from orienteer.crawl.library import other_names
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.scope import Scope
 from orienteer.errors import InputError
@@ -139,13 +140,9 @@ def _scope(survey: Survey, plan: CrawlPlan) -> Scope:
     scope = Scope(plan.scope, plan.crawl.seeds)
     if survey.n_urls() == 0:
         return scope
-    for page in range(len(plan.crawl.seeds)):
-        row = survey.page(page)
-        n_hops = 0
-        while row is not None and row.redirect_to is not None and n_hops <= plan.fetch.max_redirects:
-            scope.widen(survey.url(row.redirect_to))
-            row = survey.page(row.redirect_to)
-            n_hops += 1
+    for seed in range(len(plan.crawl.seeds)):
+        for page in other_names(survey, seed, plan.fetch.max_redirects):
+            scope.widen(survey.url(page))
     return scope
 
 

@@ -5,6 +5,7 @@
     [politeness]   how often a host may be asked
     [fetch]        how a page is fetched: limits, user agent, proxy
     [retry]        what happens when it does not work out
+    [refresh]      how the pages are looked at again
 
 Some settings say what the crawl *is*: its seeds, policy, damping and scope. They stay for the life of the folder, since
 what was proved would mean something else. The others may change from one run to the next.
@@ -19,6 +20,7 @@ from typing import Any
 
 from orienteer.crawl.crawl import Goal
 from orienteer.crawl.host_health import RetrySettings
+from orienteer.crawl.revisiting import RefreshSettings
 from orienteer.crawl.scope import ScopeSettings
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
@@ -80,6 +82,7 @@ class CrawlPlan:
     politeness: Politeness = field(default_factory=Politeness)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
+    refresh: RefreshSettings = field(default_factory=RefreshSettings)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Any], where: str) -> CrawlPlan:
@@ -90,6 +93,7 @@ class CrawlPlan:
             "politeness": Politeness,
             "fetch": FetchSettings,
             "retry": RetrySettings,
+            "refresh": RefreshSettings,
         }
         for name in tables:
             if name not in kinds:

@@ -82,7 +82,7 @@ def replay(
         order=np.array(crawl.order, np.uint32),
         n_missing=n_missing,
         stopped_because=why,
-        goal_reached=goal.is_reached(why, len(crawl.order)),
+        goal_reached=goal.is_reached(why, crawl.n_asked),
         certificate=crawl.certificate(),
     )
 

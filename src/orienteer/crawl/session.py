@@ -82,7 +82,7 @@ def reported(live: LiveCrawl, watch: Watch, why: str) -> Report:
     report = Report(
         folder=live.ledger.folder.path,
         stopped_because=why,
-        goal_reached=live.crawl.goal.is_reached(why, len(live.crawl.order)),
+        goal_reached=live.crawl.goal.is_reached(why, live.crawl.n_asked),
         dead=dead_mass(live),
         figures=watch.figures(exact=True),
     )
