@@ -5,8 +5,8 @@ known from elsewhere than a link. Opening the folder again tells them to a new C
 the old one was, whatever the policy; a checkpoint saves telling the first part. What was not acknowledged when the
 process died has not happened: those pages are fetched again.
 
-Each epoch has a Crawl of its own, from the epoch's seeds on; what it hears is the web of these days. What is kept of each
-page over all epochs is up to the `Library`.
+Each epoch has a Crawl of its own, from the epoch's seeds on; what it hears is the web of these days. What is kept of
+each page over all epochs is up to the `Library`.
 
 URLs are numbered in order of discovery, inside and outside the scope alike. The Crawl only hears of the links inside.
 """

@@ -1,7 +1,7 @@
 """When to look at a page again, and what to make of what is found then. Pure: rows in, answers out.
 
 *When.* A page was found changed X times when it was asked for again n times within a span of time S. The chance that it
-is still the same after a mean interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the mean of the posterior with
+is still the same after a mean interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the posterior mean under
 Jeffreys' prior; with changes that come at a constant rate (a Poisson process, as in Cho & Garcia-Molina, Estimating
 frequency of change, 2003) the chance of a change within the time t since the last look is
 
@@ -42,8 +42,8 @@ class RefreshSettings:
     """How an epoch goes.
 
     `start`: "selected" chooses up to `n_seeds` new seeds by `method`, those that reach the most value within `hops`
-    links; the epoch starts there and goes so far. "seeds" starts from the crawl's own, with their trust, and goes as far
-    as the crawl does. The others: see above.
+    links; the epoch starts there and goes so far. "seeds" starts from the crawl's own, with their trust, and goes as
+    far as the crawl does. The others: see above.
     """
 
     start: str = "selected"
@@ -86,7 +86,7 @@ def change_chance(
 
 
 def due_pages(seen: SeenPages, now: float, revisit_chance: float) -> NDArray[np.uint32]:
-    """The pages to be asked for again, in increasing order: those that may have changed, are missing, or were blocked."""
+    """The pages to be asked for again, in increasing order: they may have changed, are missing, or were blocked."""
     chances = change_chance(seen.n_checks, seen.n_changes, seen.checked - seen.first_times, now - seen.checked)
     is_due = (chances >= revisit_chance) | (seen.n_missing > 0) | (seen.states == PageState.BLOCKED)
     return np.sort(seen.pages[is_due])

@@ -51,8 +51,8 @@ class PageRow(NamedTuple):
 
     def stored(self) -> tuple[Any, ...]:
         """The values as SQLite takes them."""
-        values = self._replace(**{name: _encodable(getattr(self, name)) for name in _TEXTS})
-        return (*values[:-2], blob_of(self.links), blob_of(self.outside))
+        texts: dict[str, Any] = {name: _encodable(getattr(self, name)) for name in _TEXTS}
+        return (*self._replace(**texts)[:-2], blob_of(self.links), blob_of(self.outside))
 
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
