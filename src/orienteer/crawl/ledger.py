@@ -290,7 +290,7 @@ class Ledger:
 
     def _new_crawl(self) -> Crawl:
         n_seeds = len(self.plan.crawl.seeds)
-        trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
+        trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), self.plan.crawl.seed_trust())
         policy = PolicySpec.parse(self.plan.crawl.policy).make(self.plan.crawl.damping)
         return Crawl(policy, trusted, self.plan.goal(), self.plan.politeness, self.seen.hosts[:n_seeds])
 
