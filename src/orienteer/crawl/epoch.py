@@ -45,11 +45,12 @@ def new_epoch(database: Database, plan: CrawlPlan, now: float) -> EpochRow:
     seen = database.seen_pages()
     if len(seen.pages) == 0:
         raise InputError("there is nothing to refresh: the crawl has fetched no page yet; go on without --refresh")
+    hops: int | None
     if plan.refresh.start == "selected":
         seeds = _selected(database, plan)
         trust, hops = np.full(len(seeds), 1.0 / len(seeds)), plan.refresh.hops
     else:
-        seeds, trust = np.arange(len(plan.crawl.seeds), dtype=np.uint32), plan.crawl.trust_of_seeds()
+        seeds, trust = np.arange(len(plan.crawl.seeds), dtype=np.uint32), plan.crawl.seed_trust()
         hops = plan.scope.max_depth
     return EpochRow(
         id=1 if last is None else last.id + 1,

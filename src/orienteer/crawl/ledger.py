@@ -332,7 +332,7 @@ class Ledger:
         epoch = self.epoch
         if epoch is None:
             n_seeds = len(self.plan.crawl.seeds)
-            trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
+            trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), self.plan.crawl.seed_trust())
         else:
             trusted = TrustedPages(epoch.seeds, epoch.trust)
         policy = PolicySpec.parse(self.plan.crawl.policy).make(self.plan.crawl.damping)
