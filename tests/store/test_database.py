@@ -209,7 +209,7 @@ def test_links_may_be_written_to(database: Database) -> None:
 
 
 def test_who_links_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "_PAGES_PER_BATCH", 2)
+    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
     database.add_page(page_row(4, 0, [1, 2, 1]))
     database.add_page(page_row(0, 1))
     database.add_page(page_row(2, 2, [], outside=np.array([9, 1], np.uint32)))
@@ -239,7 +239,7 @@ def test_counts(database: Database) -> None:
 def test_what_happened_comes_back_in_order(
     database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
 ) -> None:
-    monkeypatch.setattr(database_module, "_PAGES_PER_BATCH", per_batch)
+    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", per_batch)
     known = {0: [5, 6], 3: [], 4: [7], 8: [1]}
     for position in range(9):
         if position in known:

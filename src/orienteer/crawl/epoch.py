@@ -15,6 +15,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.crawl.crawl import PageState
+from orienteer.crawl.epoch_status import FIRST_CRAWL
+from orienteer.crawl.figures import kind_name
 from orienteer.crawl.page_values import paper_value_of_crawl
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.revisiting import due_pages
@@ -23,7 +26,7 @@ from orienteer.errors import InputError
 from orienteer.seeds.select import select_seeds
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.visits import EpochRow
+from orienteer.store.visits import EpochRow, VisitKind
 
 
 def ready_for_refresh(folder: CrawlFolder, plan: CrawlPlan, now: float | None = None) -> EpochRow:
@@ -35,6 +38,8 @@ def ready_for_refresh(folder: CrawlFolder, plan: CrawlPlan, now: float | None = 
     if last is not None and last.ended is None:
         return last
     epoch = new_epoch(folder.database, plan, time.time() if now is None else now)
+    if last is None:
+        folder.database.set(FIRST_CRAWL, _first_crawl(folder.database))
     folder.database.add_epoch(epoch)
     folder.acknowledge()
     return epoch
@@ -62,6 +67,13 @@ def new_epoch(database: Database, plan: CrawlPlan, now: float) -> EpochRow:
         trust=trust,
         due=due_pages(seen, now, plan.refresh.revisit_chance),
     )
+
+
+def _first_crawl(database: Database) -> dict[str, int]:
+    """What the first crawl came to; later its rows will have changed."""
+    n_pages = database.counts().by_state
+    n_new = n_pages.get(PageState.FETCHED, 0)
+    return {kind_name(VisitKind.NEW): n_new, kind_name(VisitKind.NOTHING): sum(n_pages.values()) - n_new}
 
 
 def _selected(database: Database, plan: CrawlPlan) -> NDArray[np.uint32]:

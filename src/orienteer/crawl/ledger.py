@@ -181,6 +181,12 @@ class Ledger:
             self.folder.acknowledge()
             self._unacknowledged = 0
 
+    def end_epoch(self) -> None:
+        """It has come to its end; the next refresh begins a new one."""
+        self.database.end_epoch(self.number, time.time())
+        self._unacknowledged += 1
+        self.acknowledge()
+
     def checkpoint_if_due(self, now: float) -> None:
         """Save a checkpoint, rarely enough that it costs next to nothing."""
         if now >= self._next_checkpoint:

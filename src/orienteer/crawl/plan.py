@@ -7,8 +7,8 @@
     [retry]        what happens when it does not work out
     [refresh]      how the pages are looked at again
 
-Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the folder,
-since what was proved would mean something else. The others may change from one run to the next.
+Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the
+folder, since what was proved would mean something else. The others may change from one run to the next.
 """
 
 from __future__ import annotations
