@@ -14,6 +14,7 @@ Nothing leaves the archive.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -156,14 +157,19 @@ class Library:
 
     def _archived_again(self, before: PageRow, found: PageRow, answer: Fetched | None) -> Position | None:
         """The same was received again: a record that says so, if it was the same to the byte."""
-        if answer is None or before.archived is None or before.digest is None:
+        response = None if answer is None else _response(answer, found.digest)
+        if response is None or before.digest is None:
             return self._archived(found, answer)
-        if self._archive.read(before.archived).body != answer.body:
+        earlier = self._earlier(before)
+        if earlier.payload_sha1 != response.payload_sha1:
             return self._archived(found, answer)  # compressed otherwise, say
-        return self._archive.append_revisit(_response(answer, found.digest), self._earlier(before), not_modified=False)
+        return self._archive.append_revisit(response, earlier, not_modified=False)
 
     def _earlier(self, before: PageRow) -> Revisited:
-        return Revisited(self._database.url(before.id), before.time)
+        """The record that holds the content of a page."""
+        assert before.archived is not None
+        body = self._archive.read(before.archived).body
+        return Revisited(self._database.url(before.id), before.time, hashlib.sha1(body).digest())
 
     def _take_validators(self, before: PageRow, etag: str, last_modified: str) -> None:
         if (before.etag, before.last_modified) != (etag, last_modified):

@@ -7,9 +7,9 @@ frequency of change, 2003) the chance of a change within the time t since the la
 
     1 - q^(t n / S)
 
-A page is due when that is at least `revisit_chance`. One that never changed in a span S is due after about 0.45 S with
-the default of 0.2, so the pauses grow with what is known; one that changed every time is due at once. A page that was
-asked for only once is due: nothing is known of it.
+A page is due when that is at least `revisit_chance`. One that never changed in a span S is due after half of S or so
+with the default of 0.2, so the pauses grow with what is known; one that changed every time is due at once. A page that
+was asked for only once is due: nothing is known of it.
 
 *What.* A page that was there and is not is kept, with its links, until it was missing `gone_after` times and for
 `gone_after_days`. It is missing when it answers that there is no page (404, another type), when it redirects for the

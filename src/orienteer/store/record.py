@@ -59,6 +59,10 @@ class ArchivedResponse(NamedTuple):
     truncated: str | None = None
     body_sha1: bytes | None = None  # if it is known already
 
+    @property
+    def payload_sha1(self) -> bytes:
+        return self.body_sha1 or hashlib.sha1(self.body).digest()
+
 
 class ArchivedPage(NamedTuple):
     """A response as read back. The body is still content-coded; header values are Latin-1, which loses no byte."""
@@ -83,7 +87,7 @@ class Revisited(NamedTuple):
 
 def response_record(response: ArchivedResponse) -> bytes:
     """The record as a gzip member."""
-    record = _http_record(WarcRecordType.response, response, _payload_sha1(response))
+    record = _http_record(WarcRecordType.response, response, response.payload_sha1)
     if response.truncated:
         record.headers["WARC-Truncated"] = response.truncated
     return _member(record, _head(response.raw_headers) + response.body)
@@ -95,7 +99,7 @@ def revisit_record(response: ArchivedResponse, earlier: Revisited, not_modified:
     With `not_modified` the server said so (304). Otherwise the same payload came again: the digests must be equal, in
     the content coding in which each of them came.
     """
-    payload_sha1 = earlier.payload_sha1 if not_modified else _payload_sha1(response)
+    payload_sha1 = earlier.payload_sha1 if not_modified else response.payload_sha1
     if earlier.payload_sha1 not in (None, payload_sha1):
         raise ValueError(f"{response.url}: its payload is not that of {_date(earlier.time)}")
     record = _http_record(WarcRecordType.revisit, response, payload_sha1)
@@ -148,10 +152,6 @@ def _http_record(kind: WarcRecordType, response: ArchivedResponse, payload_sha1:
     if response.protocol:
         headers["WARC-Protocol"] = response.protocol
     return record
-
-
-def _payload_sha1(response: ArchivedResponse) -> bytes:
-    return response.body_sha1 or hashlib.sha1(response.body).digest()
 
 
 def _date(time: float) -> str:
