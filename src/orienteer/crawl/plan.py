@@ -6,8 +6,8 @@
     [fetch]        how a page is fetched: limits, user agent, proxy
     [retry]        what happens when it does not work out
 
-Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the folder,
-since what was proved would mean something else. The others may change from one run to the next.
+Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the
+folder, since what was proved would mean something else. The others may change from one run to the next.
 """
 
 from __future__ import annotations
