@@ -43,7 +43,7 @@ def test_one_worker_fetches_in_the_order_of_the_simulation(
 
 @pytest.mark.parametrize("policy", ["certified", "rankmass", "fractional"])
 def test_seeds_that_are_not_trusted_alike(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
-    """The order is that of the simulation with this trust, the certificate is about it, a resume and a replay keep it."""
+    """Order and certificate are those of the simulation with this trust; a resume and a replay keep it."""
     site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
     seeds = [site.url_of(page) for page in (3, 50, 120)]
     trust = [0.5, 8.0, 1.5]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
@@ -187,6 +187,12 @@ class Database(EpochTables):
     def signature(self, page: int) -> bytes | None:
         signature: bytes | None = self._first("SELECT signature FROM signature WHERE page = ?", int(page))
         return signature
+
+    def duplicates(self) -> NDArray[np.int64]:
+        """The pages that repeat another one, exactly or nearly, in increasing order."""
+        sql = "SELECT id FROM page WHERE duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL ORDER BY id"
+        with self._expecting_damage():
+            return np.fromiter((page for (page,) in self._rows(sql)), np.int64)
 
     # -- events and single values ----------------------------------------------------------------------------
 
