@@ -152,7 +152,7 @@ class Ledger:
 
     @property
     def max_depth(self) -> int | None:
-        """Links from a seed that the epoch goes."""
+        """Links from a seed that the crawl goes; in an epoch, from a seed or a page that is due."""
         return self.plan.scope.max_depth if self.epoch is None else self.epoch.hops
 
     # -- what is known ------------------------------------------------------------------------------------------
@@ -223,6 +223,7 @@ class Ledger:
 
     def _happened(self, page: int, heard: Heard, now: float, asked: bool = True) -> None:
         self._count()
+        self._reach(heard.links, _one_more(self.depth(page) + (heard.redirect_to is None)))
         self._tell(page, heard, now, asked)
 
     def _count(self) -> None:
@@ -249,7 +250,7 @@ class Ledger:
         ids, new = self.seen.number(urls)
         if len(new):
             self.database.add_urls(first, [urls[k] for k in new.tolist()])
-        self._reach(ids, np.uint16(min(depth, _MAX_DEPTH) + 1))
+        self._reach(ids, _one_more(depth))
         inside = self.scope.contains(urls)
         numbers = ids.astype(np.uint32)
         return numbers[inside], numbers[~inside]
@@ -326,13 +327,13 @@ class Ledger:
         """Where the epoch starts, and what the scope has come to before it."""
         if self.epoch is None:
             return self._reach(np.arange(len(self.plan.crawl.seeds)), np.uint16(1))
+        self.position = self.epoch.position
         for seed in range(len(self.plan.crawl.seeds)):
             for page in other_names(self.database, seed, self.plan.fetch.max_redirects):
                 self._seed_names.add(page)
                 self.scope.widen(self.url(page))
-        # A page that is due is looked at wherever it is; what it links to may be too far away for this epoch.
-        self._reach(self.epoch.due, np.uint16(min(self.epoch.hops or 0, _MAX_DEPTH) + 1))
-        self._reach(self.epoch.seeds, np.uint16(1))
+        # What is new is mostly a link away from what is due, so one may go on from there as from a seed.
+        self._reach(np.append(self.epoch.seeds, self.epoch.due), np.uint16(1))
 
     def _new_crawl(self) -> Crawl:
         epoch = self.epoch
@@ -414,6 +415,11 @@ class Ledger:
             self.crawl.take(page)
         links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
         self._tell(page, Heard(state, target if target >= 0 else None, links), 0.0, bool(events.asked[k]))
+
+
+def _one_more(depth: int) -> np.uint16:
+    """As depths are kept; 0 stands for one that is not known."""
+    return np.uint16(min(depth, _MAX_DEPTH) + 1)
 
 
 def _positions(events: DonePages | KnownPages) -> tuple[int, int]:

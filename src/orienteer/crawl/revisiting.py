@@ -42,8 +42,8 @@ class RefreshSettings:
     """How an epoch goes.
 
     `start`: "selected" chooses up to `n_seeds` new seeds by `method`, those that reach the most value within `hops`
-    links; the epoch starts there and goes so far. "seeds" starts from the crawl's own, with their trust, and goes as
-    far as the crawl does. The others: see above.
+    links; the epoch starts there, and goes at most so far from them and from the pages that are due. "seeds" starts
+    from the crawl's own, with their trust, and goes as far as the crawl does. The others: see above.
     """
 
     start: str = "selected"
