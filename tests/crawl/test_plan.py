@@ -34,7 +34,7 @@ def test_what_is_written_is_read(plan: CrawlPlan) -> None:
     text = plan.to_toml()
     assert CrawlPlan.parse(text, "crawl.toml") == plan
     assert CrawlPlan.parse(text, "crawl.toml").to_toml() == text
-    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry"}
+    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry", "refresh"}
 
 
 def test_only_the_seeds_must_be_said() -> None:

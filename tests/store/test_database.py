@@ -288,8 +288,9 @@ def test_the_first_page_with_a_digest(database: Database) -> None:
     database.add_page(page_row(9, 0, digest=b"a" * 20))
     database.add_page(page_row(1, 1, digest=b"a" * 20))
     database.add_page(page_row(2, 2))
-    assert database.page_with_digest(b"a" * 20) == 9
-    assert database.page_with_digest(b"b" * 20) is None
+    assert database.page_with_digest(b"a" * 20, other_than=2) == 9
+    assert database.page_with_digest(b"a" * 20, other_than=9) == 1
+    assert database.page_with_digest(b"b" * 20, other_than=2) is None
 
 
 def test_pages_that_share_a_band(database: Database) -> None:
@@ -303,6 +304,9 @@ def test_pages_that_share_a_band(database: Database) -> None:
     assert database.pages_in_bands([7]) == []
     assert database.signature(3) == b"three"
     assert database.signature(4) is None
+    database.remove_bands(3, [2, 4, 2**63 - 1])
+    assert database.pages_in_bands([2, 4, 2**63 - 1]) == [5]
+    assert database.signature(3) is None
 
 
 # Events and values
@@ -330,7 +334,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with Database.create(path) as database:
         database._first("PRAGMA user_version = 7")
-    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 1"):
+    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 2"):
         Database.open(path)
 
 

@@ -39,6 +39,9 @@ def crawl(
         help="What to fetch next, such as fractional:inter_host_weight=20.",
         rich_help_panel=_GOAL,
     ),
+    refresh: bool = typer.Option(
+        False, "--refresh", help="Look at the pages of a crawl folder again: what is new, what has changed."
+    ),
     by_certificate: bool | None = typer.Option(
         None, "--by-certificate", help="Stop by the certificate, whatever the policy.", rich_help_panel=_GOAL
     ),
@@ -93,6 +96,9 @@ def crawl(
     The same command again goes on where the crawl was, after whatever stopped it. Ctrl-C finishes what is under way;
     a second Ctrl-C stops at once.
 
+    With --refresh an epoch begins, or goes on if it was interrupted: new seeds are chosen from what is known, pages
+    that may have changed are asked for, and servers may say that they have not. What is missing is kept for some days.
+
     Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
 
     Example: [bold]orienteer crawl https://example.org --until 0.98 -o example[/bold]
@@ -110,11 +116,14 @@ def crawl(
             "connect_to": connect_to, "allow_private": allow_private, "content_types": _content_types(content_type),
         },
     }  # fmt: skip
-    folder, plan = _planned(places or [], output, settings, given)
-    run(folder, plan, metrics, json, quiet)
+    folder, plan = _planned(places or [], output, settings, given, refresh)
+    run(folder, plan, metrics, json, quiet, refresh)
 
 
-def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False) -> None:
+def run(
+    folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
+    refresh: bool = False,
+) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     with ExitStack() as until_the_end:
         # Before anything is opened: a port that is taken is known at once.
@@ -127,7 +136,7 @@ def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = 
             from orienteer.crawl.figures import Watch
             from orienteer.crawl.session import opened, reported
 
-            live = until_the_end.enter_context(opened(folder, plan))
+            live = until_the_end.enter_context(opened(folder, plan, refresh))
         until_the_end.enter_context(_stoppable(live))
         watch = Watch(live)
         with crawl_display.shown(folder, quiet or json) as show:
@@ -198,7 +207,7 @@ def _say(line: str) -> None:
 
 
 def _planned(
-    places: list[str], output: Path | None, settings: Path | None, given: dict[str, dict[str, Any]]
+    places: list[str], output: Path | None, settings: Path | None, given: dict[str, dict[str, Any]], refresh: bool
 ) -> tuple[Path, CrawlPlan]:
     """The folder and the plan: what the folder was made with, the settings file over it, the options over both."""
     from orienteer.crawl.plan import CrawlPlan, canonical_seeds, tables_of
@@ -217,6 +226,8 @@ def _planned(
     else:
         raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to go on with")
     stored = settings_of_folder(folder)
+    if refresh and stored is None:
+        raise InputError(f"--refresh: {output or places[0]} is no crawl folder, so there is nothing to look at again")
     settings_path = folder / "crawl.toml"
     tables = [tables_of(stored, str(settings_path))] if stored is not None else []
     if settings is not None:

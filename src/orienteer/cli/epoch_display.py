@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orienteer.cli import display
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from orienteer.crawl.epoch_status import EpochStatus
     from orienteer.crawl.revisiting import RefreshSettings
 
+_SAME = (VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED)
 _TOLD = (VisitKind.NEW, VisitKind.CHANGED)
 _TOLD_IF_ANY = (VisitKind.MISSING, VisitKind.GONE, VisitKind.OUT_OF_REACH, VisitKind.NOTHING)
 _WORDS = {VisitKind.NOTHING: "new links lead to no page"}
@@ -23,14 +25,11 @@ _WORDS = {VisitKind.NOTHING: "new links lead to no page"}
 
 def visits_in_words(visits: Mapping[str, int]) -> str:
     """`140 asked for: 5 new, 7 changed, 128 unchanged (101 of them not sent again); 4,020 not due`."""
-
-    def n(*kinds: VisitKind) -> int:
-        return sum(visits.get(kind_name(kind), 0) for kind in kinds)
-
+    n = partial(_n, visits)
     parts = [f"{n(kind):,} {kind_name(kind)}" for kind in _TOLD]
     unsent = n(VisitKind.NOT_MODIFIED)
     how = f" ({unsent:,} of them not sent again)" if unsent else ""
-    parts.append(f"{n(VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED):,} unchanged{how}")
+    parts.append(f"{n(*_SAME):,} unchanged{how}")
     parts += [f"{n(kind):,} {_WORDS.get(kind, kind_name(kind))}" for kind in _TOLD_IF_ANY if n(kind)]
     text = f"{n(*ASKED):,} asked for: {', '.join(parts)}"
     if n(VisitKind.CARRIED):
@@ -42,27 +41,43 @@ def visits_in_words(visits: Mapping[str, int]) -> str:
 
 def kept_in_words(visits: Mapping[str, int], settings: RefreshSettings) -> str:
     """What becomes of pages that could not be had; nothing where there are none."""
-    n_missing, n_unreached = (visits.get(kind_name(kind), 0) for kind in (VisitKind.MISSING, VisitKind.OUT_OF_REACH))
-    if not n_missing + n_unreached:
+    n_kept = _n(visits, VisitKind.MISSING, VisitKind.OUT_OF_REACH)
+    if not n_kept:
         return ""
-    pages = counted(n_missing + n_unreached, "page is", "pages are")
+    pages = counted(n_kept, "page is", "pages are")
     rule = f"{counted(settings.gone_after, 'refresh', 'refreshes')} over {settings.gone_after_days:g} days or more"
     return f"{pages} kept as last seen; a page is forgotten when it is missing in {rule}"
 
 
 def epochs_table(epochs: Sequence[EpochStatus]) -> Table:
-    """A row for each epoch; the last column is what servers did not have to send again."""
+    """A row for each epoch."""
     columns = (
-        ("asked", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}),
-        ("unchanged", {VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED}), ("by 304", {VisitKind.NOT_MODIFIED}),
+        ("asked", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
         ("not due", {VisitKind.CARRIED}), ("missing", {VisitKind.MISSING}), ("gone", {VisitKind.GONE}),
-        ("no answer", {VisitKind.OUT_OF_REACH}),
+        ("down", {VisitKind.OUT_OF_REACH}),
     )  # fmt: skip
-    headings = [("epoch", True), ("began", False), *((name, True) for name, _ in columns), ("not sent", True)]
-    table = display.columns_table(None, *headings)
+    table = display.columns_table(None, ("epoch", True), ("began", False), *((name, True) for name, _ in columns))
+    table.box, table.padding = None, (0, 2, 0, 0)
+    table.columns[1].no_wrap = True
     for epoch in epochs:
-        began = moment(epoch.began)[:16] if epoch.began is not None else ""
-        counts = [sum(epoch.visits.get(kind_name(kind), 0) for kind in kinds) for _, kinds in columns]
-        unsent = size(epoch.unsent_bytes) if epoch.unsent_bytes else ""
-        table.add_row(str(epoch.number), began, *(f"{n:,}" if n else "" for n in counts), unsent)
+        began = moment(epoch.began)[:10] if epoch.began is not None else ""
+        counts = [_n(epoch.visits, *kinds) for _, kinds in columns]
+        table.add_row(str(epoch.number), began, *(f"{n:,}" if n else "·" for n in counts))
     return table
+
+
+def savings_in_words(epochs: Sequence[EpochStatus]) -> str:
+    """What servers did not have to send again; nothing where they had to."""
+    n_same, n_unsent = (
+        sum(_n(epoch.visits, *kinds) for epoch in epochs) for kinds in (_SAME, {VisitKind.NOT_MODIFIED})
+    )
+    if not n_unsent:
+        return ""
+    n_bytes = sum(epoch.unsent_bytes for epoch in epochs)
+    return (
+        f"{n_unsent:,} of {counted(n_same, 'time')} that a page was the same, it was not sent again: {size(n_bytes)}."
+    )
+
+
+def _n(visits: Mapping[str, int], *kinds: VisitKind) -> int:
+    return sum(visits.get(kind_name(kind), 0) for kind in kinds)

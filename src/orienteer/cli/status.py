@@ -51,9 +51,11 @@ def print_status(found: FolderStatus) -> None:
         add_fact(rows, name, fact)
     out.print(rows)
     if found.epochs:
-        from orienteer.cli.epoch_display import epochs_table
+        from orienteer.cli.epoch_display import epochs_table, savings_in_words
 
+        out.print()
         out.print(epochs_table(found.epochs))
+        out.print(savings_in_words(found.epochs))
     if found.hosts:
         out.print(_hosts_table(found))
         out.print(_other_hosts(found))
