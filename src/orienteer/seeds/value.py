@@ -21,6 +21,8 @@ from orienteer.graph.page_names import page_named
 
 Value = ArrayLike | str | PathLike[str] | None
 
+PAPER = "paper"  # stands for the paper's rule where a file of values could be named; a file of that name is ./paper
+
 _SPAM, _CLICKED = -10.0, 10.0
 
 
@@ -133,9 +135,7 @@ def paper_value(
     return values + counts * shares
 
 
-def unique_share(
-    sites: ArrayLike, is_duplicate: ArrayLike, is_crawled: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def unique_share(sites: ArrayLike, is_duplicate: ArrayLike, is_crawled: ArrayLike | None = None) -> NDArray[np.float64]:
     """For every page the share of the pages of its site that are no duplicates: the paper's P_uniq, as measured.
 
     With `is_crawled`, only these pages are counted, and a site without any is taken to have no duplicates.
