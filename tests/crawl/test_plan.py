@@ -19,8 +19,8 @@ PLAN = CrawlPlan(CrawlSettings(SEEDS))
 UNUSUAL = CrawlPlan(
     CrawlSettings(
         SEEDS, trust=(0.1, 3e-7), policy="fractional:inter_host_weight=20", damping=0.5, until=0.975, budget=7,
-        by_certificate=True, workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off", commit_every_s=0.25,
-        log=False,
+        by_certificate=True, workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off",
+        commit_every_s=0.25, log=False,
     ),
     ScopeSettings("site", allow=(r"/\d+\.html$", 'with "quotes" and \\\\'), deny=("é",), max_depth=0),
     Politeness(delay_s=0.5, connections=4),

@@ -148,6 +148,7 @@ def test_a_page_that_is_back_begins_anew() -> None:
     "bad",
     [
         {"start": "selectd"},
+        {"method": "max-weigth"},
         {"n_seeds": 0},
         {"hops": -1},
         {"revisit_chance": 1.1},

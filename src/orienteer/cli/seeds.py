@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from orienteer.seeds.select import SeedSelection
     from orienteer.seeds.value import Value
 
-PAPER = "paper"  # a word for --value; a file of that name is ./paper
 _URL_CHARS = 200
 _NONE = "–"
 
@@ -47,8 +46,8 @@ def seeds(
         None,
         metavar="FILE|paper",
         help="What pages are worth: a FILE of numbers, one a page; or of lines `page value`, the others worth 1. Or "
-        "the word paper: 1, spam -10, clicked 10, and up to 1 for each link to a page that the crawl has not done, less "
-        "on sites with duplicates; in a graph that is no crawl folder all pages count as done.",
+        "the word paper: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not crawled, less on "
+        "sites with duplicates; in a graph that is no crawl folder all pages count as crawled.",
     ),
     spam: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that are spam, one a line."),
     clicked: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that were clicked."),
@@ -101,15 +100,18 @@ class _Worth:
     """`--value`, `--spam` and `--clicked`: what the pages are worth."""
 
     def __init__(self, value: str | None, spam: Path | None, clicked: Path | None) -> None:
+        from orienteer.seeds.value import PAPER
+
         self.value, self.spam, self.clicked = value, spam, clicked
+        self.is_paper = value == PAPER
         self.by_paper: PaperValues | None = None  # once the graph is read
         for name, path in (("--spam", spam), ("--clicked", clicked)):
-            if path is not None and value != PAPER:
+            if path is not None and not self.is_paper:
                 raise InputError(f"{name} {path}: goes with --value {PAPER} only")
 
     def of(self, graph: Path, format: str | None, progress: Progress) -> tuple[LinkGraph, Value]:
         """The graph, and the values of its pages."""
-        if self.value != PAPER:
+        if not self.is_paper:
             return loaded_web(graph, format, progress), self.value
         from orienteer.crawl.page_values import paper_values
         from orienteer.crawl.snapshot import web_at
@@ -189,9 +191,9 @@ def _print(web: LinkGraph, found: SeedSelection, worth: _Worth, cost: Cost) -> N
         out.print(str(worth))
     out.print(table)
     covered = f"{found.n_covered:,} of {counted(found.n_pages, 'page')}"
-    worth = f", worth {_amount(found.value)} ({display.share(found.value, found.total_value)} of all value above 0)"
+    valued = f", worth {_amount(found.value)} ({display.share(found.value, found.total_value)} of all value above 0)"
     out.print(
-        f"Together they cover {covered} ({display.share(found.n_covered, found.n_pages)}){worth * with_value}; "
+        f"Together they cover {covered} ({display.share(found.n_covered, found.n_pages)}){valued * with_value}; "
         f"{cost.cpu_s:.2f} s of CPU."
     )
     if len(found.seeds) < found.k:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import PageState
 from orienteer.errors import InputError, unknown_name
+from orienteer.seeds import make_method
 from orienteer.store.epoch_tables import SeenPages
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import Revisits, VisitKind
@@ -61,6 +62,7 @@ class RefreshSettings:
             raise InputError(f"n_seeds is {self.n_seeds}; an epoch needs at least one seed")
         if self.hops < 0:
             raise InputError(f"hops is {self.hops}; it must be 0 (the seeds alone) or more links")
+        make_method(self.method)
         if not 0 <= self.revisit_chance <= 1:
             raise InputError(f"revisit_chance is {self.revisit_chance}; a chance is from 0 (every page) to 1")
         if self.gone_after < 1:

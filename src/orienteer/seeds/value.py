@@ -21,6 +21,8 @@ from orienteer.graph.page_names import page_named
 
 Value = ArrayLike | str | PathLike[str] | None
 
+PAPER = "paper"  # stands for the paper's rule where a file of values could be named; a file of that name is ./paper
+
 _SPAM, _CLICKED = -10.0, 10.0
 
 
