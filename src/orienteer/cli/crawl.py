@@ -146,7 +146,7 @@ def crawl(
             "connect_to": connect_to, "allow_private": allow_private, "content_types": _content_types(content_type),
         },
     }  # fmt: skip
-    choice = {"n_seeds": n_seeds, "hops": seed_hops, "method": seed_method}
+    choice: dict[str, Any] = {"n_seeds": n_seeds, "hops": seed_hops, "method": seed_method}
     if refresh:
         given["refresh"], choice = choice, {}
         _expect_crawl(places or [], output, seeds_path)

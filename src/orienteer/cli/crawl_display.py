@@ -251,7 +251,7 @@ def _next_commands(report: Report) -> list[tuple[str, str]]:
     elif report.stopped_because == "budget":
         commands.insert(0, (f"orienteer crawl {folder} --budget {2 * report.figures.n_done}", "go on"))
     else:
-        commands.append((f"orienteer crawl {folder} --refresh", "later: what is new, what has changed"))
+        commands.append((f"orienteer crawl {folder} --refresh", "later: look again"))
     width = max(len(command) for command, _ in commands)
     return [(command.ljust(width), why) for command, why in commands]
 

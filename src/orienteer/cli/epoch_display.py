@@ -68,15 +68,12 @@ def epochs_table(epochs: Sequence[EpochStatus]) -> Table:
 
 def savings_in_words(epochs: Sequence[EpochStatus]) -> str:
     """What servers did not have to send again; nothing where they had to."""
-    n_same, n_unsent = (
-        sum(_n(epoch.visits, *kinds) for epoch in epochs) for kinds in (_SAME, {VisitKind.NOT_MODIFIED})
-    )
+    n_same = sum(_n(epoch.visits, *_SAME) for epoch in epochs)
+    n_unsent = sum(_n(epoch.visits, VisitKind.NOT_MODIFIED) for epoch in epochs)
     if not n_unsent:
         return ""
-    n_bytes = sum(epoch.unsent_bytes for epoch in epochs)
-    return (
-        f"{n_unsent:,} of {counted(n_same, 'time')} that a page was the same, it was not sent again: {size(n_bytes)}."
-    )
+    unsent = size(sum(epoch.unsent_bytes for epoch in epochs))
+    return f"{n_unsent:,} of the {counted(n_same, 'time')} that a page was the same, it was not sent again: {unsent}."
 
 
 def _n(visits: Mapping[str, int], *kinds: VisitKind) -> int:
