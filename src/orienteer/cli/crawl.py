@@ -16,6 +16,7 @@ import typer
 from orienteer.cli import display
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
 from orienteer.errors import InputError
+from orienteer.progress import silent
 
 if TYPE_CHECKING:
     from orienteer.crawl.live import LiveCrawl
@@ -173,7 +174,9 @@ def run(
             from orienteer.crawl.figures import Watch
             from orienteer.crawl.session import opened, reported
 
-            live = until_the_end.enter_context(opened(folder, plan, refresh))
+            with display.progress_bar() as progress:
+                shown = silent if quiet or json else progress
+                live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown))
         until_the_end.enter_context(_stoppable(live))
         watch = Watch(live)
         with crawl_display.shown(folder, quiet or json) as show:

@@ -19,6 +19,7 @@ from orienteer.crawl.warm_up import warm_up
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.graph.coverage import Certificate
+from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, settings_of_folder
 
@@ -111,14 +112,16 @@ def _run(live: LiveCrawl, watch: Callable[[Figures], None] | None) -> Report:
 
 
 @contextmanager
-def opened(path: Path, plan: CrawlPlan, refresh: bool = False, now: float | None = None) -> Iterator[LiveCrawl]:
+def opened(
+    path: Path, plan: CrawlPlan, refresh: bool = False, now: float | None = None, progress: Progress = silent
+) -> Iterator[LiveCrawl]:
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch."""
     with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
         if refresh:
-            ready_for_refresh(folder, plan, now)
+            ready_for_refresh(folder, plan, now, progress)
         warm_up(plan)
         with Fetcher(plan.fetch) as fetcher:
             yield LiveCrawl(Ledger(folder, plan), fetcher)
