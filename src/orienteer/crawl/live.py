@@ -298,8 +298,8 @@ class LiveCrawl:
         self.log.note(
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
-            epoch=self.ledger.number, workers=plan.crawl.workers, delay_s=plan.politeness.delay_s, robots=plan.crawl.robots,
-            n_done=len(crawl.order), n_known=len(self.ledger.seen),
+            epoch=self.ledger.number, workers=plan.crawl.workers, delay_s=plan.politeness.delay_s,
+            robots=plan.crawl.robots, n_done=len(crawl.order), n_known=len(self.ledger.seen),
         )  # fmt: skip
 
     def _log_end(self, why: str, elapsed_s: float) -> None:
