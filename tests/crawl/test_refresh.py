@@ -246,10 +246,20 @@ def test_a_permanent_redirect_is_believed_and_one_for_the_time_being_is_not(make
     assert web.rows()["http://b.test/2"].redirect_to == rows["http://a.test/y"].id
 
 
-def moved(status: int) -> Any:
+def moved(status: int, target: str = "http://a.test/y") -> Any:
     from orienteer.fake_web.answers import redirect_to
 
-    return redirect_to("http://a.test/y", status)
+    return redirect_to(target, status)
+
+
+def test_a_seed_that_is_elsewhere_for_the_time_being_does_not_widen_the_scope(make: Make) -> None:
+    web = make(MadeSite(PAGES), scope="host")
+    assert {url.split("/")[2] for url in web.rows()} == {"a.test"}
+    away = "http://status.test/"
+    for status, hosts in ((302, {"a.test"}), (301, {"a.test", "status.test"})):
+        web.site.site = MadeSite(PAGES | {HOME: moved(status, away), away: "we are down"})
+        web.refresh()
+        assert {url.split("/")[2] for url in web.rows()} == hosts
 
 
 def test_a_server_that_says_not_modified_of_what_nobody_has_is_not_believed(make: Make) -> None:

@@ -19,11 +19,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.crawl.checkpoint import Arrays, checkpoint, restore
 from orienteer.crawl.crawl import Crawl, PageState
+from orienteer.crawl.depths import Depths
+from orienteer.crawl.duplicates import Duplicates
 from orienteer.crawl.library import Heard, Library, other_names
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.scope import Scope
@@ -32,7 +33,6 @@ from orienteer.extract.page import Page
 from orienteer.fetch.headers import validators
 from orienteer.fetch.outcome import Fetched
 from orienteer.frontier.seen import SeenUrls
-from orienteer.graph.growing_graph import grown
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.folder import CrawlFolder
@@ -41,7 +41,6 @@ from orienteer.store.page_row import NO_LINKS, PageRow
 
 _CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
 _FROM_SITEMAP = 1  # the depth of a page that a sitemap names
-_MAX_DEPTH = 65_000
 
 
 class Ledger:
@@ -58,7 +57,10 @@ class Ledger:
         self.position = 0  # of the next event
         self._hops: dict[int, int] = {}  # redirects that led to a page
         self._seed_names = set(range(len(plan.crawl.seeds)))  # the seeds, and what they redirect to
-        self._depth: NDArray[np.uint16] = np.zeros(1024, np.uint16)  # 1 + links from a seed; 0: not known
+        self._depths = Depths()
+        self._duplicates = Duplicates(
+            self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
+        )
         self._unacknowledged = 0
         self._next_checkpoint = time.monotonic() + 30.0
         self.figures: dict[str, Any] | None = None  # to be kept for `status` at the next acknowledgement
@@ -73,8 +75,8 @@ class Ledger:
         if known is not None and known.digest == digest:
             same_as, similar_to = known.duplicate_of, known.near_duplicate_of
         else:
-            same_as = self._duplicate_of(page, digest)
-            similar_to = self._near_duplicate_of(page, content.text) if same_as is None else None
+            same_as = self._duplicates.exact(page, digest)
+            similar_to = self._duplicates.near(page, content.text, known is not None) if same_as is None else None
         merged = same_as if self.plan.crawl.duplicates == "merge" else None
         merged = similar_to if merged is None and self.plan.crawl.near_duplicates == "merge" else merged
         if merged is None:
@@ -90,7 +92,8 @@ class Ledger:
 
     def redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
         """The page is elsewhere: a redirect that goes round in circles, goes on for ever or leaves the scope fails."""
-        if page in self._seed_names and not self.scope.contains([target])[0]:
+        has_moved = page in self._seed_names and not self.library.has_moved_for_now(page, answer.status)
+        if has_moved and not self.scope.contains([target])[0]:
             self.scope.widen(target)
         if not self.scope.contains([target])[0]:
             _, outside = self._numbered([target], self.depth(page))
@@ -169,7 +172,7 @@ class Ledger:
 
     def depth(self, page: int) -> int:
         """Links from a seed, by the shortest way known."""
-        return max(int(self._depth[page]) - 1, 0)
+        return self._depths.of(page)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -223,7 +226,7 @@ class Ledger:
 
     def _happened(self, page: int, heard: Heard, now: float, asked: bool = True) -> None:
         self._count()
-        self._reach(heard.links, _one_more(self.depth(page) + (heard.redirect_to is None)))
+        self._depths.reach(heard.links, self.depth(page) + (heard.redirect_to is None))
         self._tell(page, heard, now, asked)
 
     def _count(self) -> None:
@@ -250,49 +253,15 @@ class Ledger:
         ids, new = self.seen.number(urls)
         if len(new):
             self.database.add_urls(first, [urls[k] for k in new.tolist()])
-        self._reach(ids, _one_more(depth))
+        self._depths.reach(ids, depth)
         inside = self.scope.contains(urls)
         numbers = ids.astype(np.uint32)
         return numbers[inside], numbers[~inside]
-
-    def _reach(self, ids: NDArray[Any], one_more_than_depth: Any) -> None:
-        self._depth = grown(self._depth, len(self.seen))
-        before = self._depth[ids]
-        self._depth[ids] = np.where(before == 0, one_more_than_depth, np.minimum(before, one_more_than_depth))
 
     def _note_redirect(self, page: int, target: int) -> None:
         self._hops[target] = max(self._hops.get(target, 0), self._hops.get(page, 0) + 1)
         if page in self._seed_names:
             self._seed_names.add(target)
-
-    # -- duplicates ---------------------------------------------------------------------------------------------
-
-    def _duplicate_of(self, page: int, digest: bytes) -> int | None:
-        return None if self.plan.crawl.duplicates == "off" else self.database.page_with_digest(digest, page)
-
-    def _near_duplicate_of(self, page: int, text: str) -> int | None:
-        """The first page whose text is nearly this one's. If there is none, later pages may find this one."""
-        if self.plan.crawl.near_duplicates == "off":
-            return None
-        if self.epoch is not None:
-            self._forget_signature(page)
-        signature = near_duplicates.signature(text)
-        if signature is None:
-            return None
-        bands = near_duplicates.bands(signature)
-        for other in self.database.pages_in_bands(bands):
-            seen_before = self.database.signature(other)
-            if seen_before is not None and near_duplicates.similarity(signature, seen_before) >= near_duplicates.NEAR:
-                return other
-        # Only here: what repeats a page need not be found by a third.
-        self.database.add_bands(page, bands, signature)
-        return None
-
-    def _forget_signature(self, page: int) -> None:
-        """The page says something else than when it was seen before."""
-        signature = self.database.signature(page)
-        if signature is not None:
-            self.database.remove_bands(page, near_duplicates.bands(signature))
 
     # -- opening ------------------------------------------------------------------------------------------------
 
@@ -326,14 +295,14 @@ class Ledger:
     def _begin(self) -> None:
         """Where the epoch starts, and what the scope has come to before it."""
         if self.epoch is None:
-            return self._reach(np.arange(len(self.plan.crawl.seeds)), np.uint16(1))
+            return self._depths.reach(np.arange(len(self.plan.crawl.seeds)), 0)
         self.position = self.epoch.position
         for seed in range(len(self.plan.crawl.seeds)):
             for page in other_names(self.database, seed, self.plan.fetch.max_redirects):
                 self._seed_names.add(page)
                 self.scope.widen(self.url(page))
         # What is new is mostly a link away from what is due, so one may go on from there as from a seed.
-        self._reach(np.append(self.epoch.seeds, self.epoch.due), np.uint16(1))
+        self._depths.reach(np.append(self.epoch.seeds, self.epoch.due), 0)
 
     def _new_crawl(self) -> Crawl:
         epoch = self.epoch
@@ -372,7 +341,7 @@ class Ledger:
                 n_old = int(np.searchsorted(events.positions, told))
                 self._link_again(events, n_old)
             else:
-                self._reach(events.pages, np.uint16(_FROM_SITEMAP + 1))
+                self._depths.reach(events.pages, _FROM_SITEMAP)
             if last >= told and not is_restored:
                 self._restore(saved)
                 is_restored = True
@@ -393,9 +362,8 @@ class Ledger:
 
     def _note_again(self, events: DonePages) -> None:
         """Depths and redirects, as they came about."""
-        self._depth = grown(self._depth, len(self.seen))
         is_redirect = events.redirects >= 0
-        _reach_in_order(events.pages, events.link_offsets, events.links, is_redirect, self._depth)
+        self._depths.reach_in_order(events.pages, events.link_offsets, events.links, is_redirect)
         for k in np.flatnonzero(is_redirect).tolist():
             page, target = int(events.pages[k]), int(events.redirects[k])
             if page in self._seed_names and not self.scope.contains([self.url(target)])[0]:
@@ -417,24 +385,8 @@ class Ledger:
         self._tell(page, Heard(state, target if target >= 0 else None, links), 0.0, bool(events.asked[k]))
 
 
-def _one_more(depth: int) -> np.uint16:
-    """As depths are kept; 0 stands for one that is not known."""
-    return np.uint16(min(depth, _MAX_DEPTH) + 1)
-
-
 def _positions(events: DonePages | KnownPages) -> tuple[int, int]:
     """The first and the last position of some events."""
     if isinstance(events, KnownPages):
         return events.position, events.position
     return int(events.positions[0]), int(events.positions[-1])
-
-
-@njit(cache=True, nogil=True)
-def _reach_in_order(pages: Any, offsets: Any, links: Any, is_redirect: Any, depth: Any) -> None:
-    """Depths (plus 1) as they were found page by page; a redirect's target is as deep as the redirect."""
-    for k in range(len(pages)):
-        reached = depth[pages[k]] + (0 if is_redirect[k] else 1)
-        for j in range(offsets[k], offsets[k + 1]):
-            target = links[j]
-            if depth[target] == 0 or depth[target] > reached:
-                depth[target] = reached

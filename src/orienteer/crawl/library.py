@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import PageState
-from orienteer.crawl.revisiting import RefreshSettings, is_gone, noted, verdict
+from orienteer.crawl.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_gone, noted, verdict
 from orienteer.fetch.outcome import Fetched, Outcome
 from orienteer.store.archive import Position
 from orienteer.store.database import Database
@@ -76,6 +76,11 @@ class Library:
             return ()
         headers = (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified))
         return tuple((name, value) for name, value in headers if value)
+
+    def has_moved_for_now(self, page: int, status: int) -> bool:
+        """Whether a redirect with this status leads away from a page that had a content: it may be back soon."""
+        known = self.before(page)
+        return known is not None and known.digest is not None and status in FOR_THE_TIME_BEING
 
     def enter(self, found: PageRow, answer: Fetched | None) -> Heard:
         """Take in what came of a page; `found` is its row if it were new, without its place in the archive."""

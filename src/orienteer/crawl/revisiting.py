@@ -33,8 +33,7 @@ from orienteer.store.visits import Revisits, VisitKind
 
 STARTS = ("selected", "seeds")
 DAY_S = 86_400.0
-
-_FOR_THE_TIME_BEING = frozenset((302, 303, 307))
+FOR_THE_TIME_BEING = frozenset((302, 303, 307))  # redirects
 _MIN_SPAN_S = 1.0
 
 
@@ -140,4 +139,4 @@ def _seems_in_trouble(before: PageRow, found: PageRow) -> bool:
     """Whether a page that had a content of its own has moved for the time being, or become a copy of another."""
     if before.redirect_to is not None or before.duplicate_of is not None:
         return False
-    return found.duplicate_of is not None or found.status in _FOR_THE_TIME_BEING
+    return found.duplicate_of is not None or found.status in FOR_THE_TIME_BEING
