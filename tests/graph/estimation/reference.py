@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orienteer.graph.estimation.frontier_return import AT_HOME, CAUTION, FRONTIER_JUMP, LOCAL
+from orienteer.graph.estimation.frontier_return import AT_HOME, CAUTION, LOCAL
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.reference import dense_links
 
@@ -96,6 +96,5 @@ def dense_frontier_return(graph: LinkGraph, local: np.ndarray, crawled: np.ndarr
         for i in parents:
             stand_in = stand_in + links[i, crawled] * weight / (links[i, crawled] * weight).sum()
         step[size + j] = stand_in / (len(parents) + CAUTION) @ rows
-    jump = np.where(np.arange(len(known)) < size, 1.0, FRONTIER_JUMP)
-    x = np.linalg.solve(np.eye(len(known)) - DAMPING * step.T, jump)[:n]
+    x = np.linalg.solve(np.eye(len(known)) - DAMPING * step.T, np.ones(len(known)))[:n]
     return x / x.sum()

@@ -11,10 +11,9 @@ to. So an uncrawled page hands what it has to *stand-ins*, crawled pages that fo
 - the rest goes to all crawled pages outside in proportion to their rank, and a little to the local pages (AT_HOME for
   all of them together, while a page outside counts 1 on average): the stand-ins when nothing is known.
 
-Links of local pages to the frontier find no stand-ins: a site's own pages link to the outside world as a whole. An
-uncrawled page gets FRONTIER_JUMP times the jumps of a crawled one, for all the pages behind it that nobody has seen.
+Links of local pages to the frontier find no stand-ins: a domain's own pages link to the outside world as a whole.
 
-    x = b + d P' (x + stand-ins' part),    P the links of the crawled pages, to the frontier too; p* ~ x on local pages
+    x = 1 + d P' (x + what is handed to stand-ins),    P the links of crawled pages, those to the frontier too
 
 The map is linear in the links and shrinks L1 distances by d, so a step that changes x by e in L1 is within e d / (1-d)
 of the solution: that is the stopping rule.
@@ -39,7 +38,6 @@ from orienteer.graph.growing_graph import grown
 CAUTION = 0.1
 LOCAL = 0.3
 AT_HOME = 0.1
-FRONTIER_JUMP = 1.3
 
 
 @estimator
@@ -55,9 +53,7 @@ class FrontierReturn(Estimator):
         self, around: Surroundings, rank: NDArray[np.float64], tolerance: float, damping: float
     ) -> NDArray[np.float64]:
         size, n = around.n_crawled, around.n_local
-        jump = np.ones(size + len(around.frontier))
-        jump[size:] = FRONTIER_JUMP
-        x = self._start(around, jump)
+        x = self._start(around)
         new, stand_in = np.empty_like(x), np.empty(size)
         children = _children(around.inside_offsets, around.inside, n)
         certain = _certain(around.outward_offsets, around.outward, children, n, len(around.frontier))
@@ -66,7 +62,7 @@ class FrontierReturn(Estimator):
         while True:
             change = _step(
                 around.inside_offsets, around.inside, around.outward_offsets, around.outward, degrees, children,
-                certain, anyone, jump, n, damping, x, stand_in, new,
+                certain, anyone, n, damping, x, stand_in, new,
             )  # fmt: skip
             x, new = new, x
             if 2 * change * damping <= tolerance * (1 - damping) * float(x[:n].sum()):
@@ -74,10 +70,10 @@ class FrontierReturn(Estimator):
         self._keep(around, x)
         return x[:size]
 
-    def _start(self, around: Surroundings, jump: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _start(self, around: Surroundings) -> NDArray[np.float64]:
         n_known = int(max(around.pages.max(), around.frontier.max(initial=0))) + 1
         self._last = grown(self._last, n_known)
-        return np.maximum(np.concatenate((self._last[around.pages], self._last[around.frontier])), jump)
+        return np.maximum(np.concatenate((self._last[around.pages], self._last[around.frontier])), 1.0)
 
     def _keep(self, around: Surroundings, x: NDArray[np.float64]) -> None:
         self._last[around.pages] = x[: around.n_crawled]
@@ -120,7 +116,7 @@ def _certain(outward_offsets: Any, outward: Any, children: Any, n_local: int, n_
 @njit(cache=True, nogil=True)
 def _step(
     inside_offsets: Any, inside: Any, outward_offsets: Any, outward: Any, degrees: Any, children: Any, certain: Any,
-    anyone: Any, jump: Any, n_local: int, damping: float, x: Any, stand_in: Any, new: Any,
+    anyone: Any, n_local: int, damping: float, x: Any, stand_in: Any, new: Any,
 ) -> float:  # fmt: skip
     """One step from x to `new`; by how much it changed, in L1."""
     size = len(children)
@@ -137,7 +133,7 @@ def _step(
             if handed > 0:
                 for k in range(inside_offsets[i], inside_offsets[i + 1]):
                     stand_in[inside[k]] += handed * (LOCAL if inside[k] < n_local else 1.0) / children[i]
-    new[:] = jump
+    new[:] = 1.0
     for i in range(size):
         if degrees[i] > 0:
             share = damping * (x[i] + stand_in[i] + unknown * anyone[i]) / degrees[i]
