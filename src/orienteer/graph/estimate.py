@@ -25,7 +25,8 @@ class Estimate:
 
     `rank` is in the order of `local`, which is as it was given, or in increasing order where it was a mask; it sums to
     1 over the domain. `fetched` are the pages fetched around it, in order. `history` begins before the first fetch,
-    with what the local pages alone say, and has an entry for each round.
+    with what the local pages alone say, and has an entry for each round. `estimation` is what it all came from: it can
+    be asked for the outside view (outside.py), or go on.
     """
 
     local: NDArray[np.uint32]
@@ -34,6 +35,7 @@ class Estimate:
     history: tuple[Round, ...]
     select: str
     method: str
+    estimation: Estimation
 
 
 def estimate_global_rank(
@@ -78,7 +80,7 @@ def estimate_global_rank(
             break
         estimation.fetched_batch(wanted, *_rows(graph, wanted))
         estimation.round()
-    return Estimate(pages, estimation.rank(), estimation.order, tuple(estimation.history), select, method)
+    return Estimate(pages, estimation.rank(), estimation.order, tuple(estimation.history), select, method, estimation)
 
 
 def _quotas(budget: int, rounds: int) -> list[int]:
