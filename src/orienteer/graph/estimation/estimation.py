@@ -129,6 +129,11 @@ class Estimation:
         self._order += self.known.crawl(pages, offsets, targets).tolist()
         self._around = None
 
+    def took_in(self, pages: ArrayLike) -> None:
+        """These pages were fetched, and their links are in the web already."""
+        self._order += self.known.took_in(pages).tolist()
+        self._around = None
+
     def failed(self, page: int, counts_as: CountsAs = "dangling") -> None:
         """`page` was not fetched. It then counts as a page without links, like a 404 elsewhere in this project; or its
         links stay `unknown` for ever (robots, a host that does not answer); or it is `no page`, and links to it do not

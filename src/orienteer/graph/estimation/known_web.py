@@ -89,6 +89,10 @@ class KnownWeb:
     def crawl(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> NDArray[np.uint32]:
         """These pages were fetched, with these links; those of them that had not been crawled before."""
         self.web.add_batch(pages, offsets, targets)
+        return self.took_in(pages)
+
+    def took_in(self, pages: ArrayLike) -> NDArray[np.uint32]:
+        """These pages were fetched, and their links are in the web; those that had not been crawled before."""
         self._know()
         fresh: NDArray[np.uint32] = np.asarray(pages, np.uint32)
         fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
