@@ -69,14 +69,20 @@ def simulated(domain: Domain, settings: EstimateSettings) -> Any:
     renumbered = ori.LinkGraph.from_links(graph.n_pages, new[graph.sources()], new[graph.targets])
     budget = 2 * len(domain.local) if settings.budget is None else settings.budget
     return ori.estimate_global_rank(
-        renumbered, np.arange(len(domain.local)), budget, settings.rounds, settings.select, settings.method
+        renumbered,
+        np.arange(len(domain.local)),
+        budget,
+        settings.rounds,
+        settings.select,
+        settings.method,
+        settle=settings.settle,
     )
 
 
 @pytest.mark.parametrize("method", ["paper", "frontier-return"])
 @pytest.mark.parametrize("select", ["stochastic-complement", "pagerank-flow", "outlink-count"])
 def test_the_live_estimate_is_the_simulated_one(domain: Domain, select: str, method: str) -> None:
-    settings = EstimateSettings(rounds=5, select=select, method=method)
+    settings = EstimateSettings(rounds=5, select=select, method=method, settle=0.0)
     rounds: list[Any] = []
     report = live_estimate(domain.folder, settings, watch=rounds.append)
     expected = simulated(domain, settings)
@@ -111,7 +117,7 @@ def interrupted(domain: Domain, settings: EstimateSettings, every: int) -> tuple
 @pytest.mark.parametrize("workers", [1, 8])
 def test_an_interrupted_estimate_is_the_same_in_the_end(tmp_path: Path, rng: np.random.Generator, workers: int) -> None:
     site = web_of(rng)
-    settings = EstimateSettings(budget=40, rounds=6)
+    settings = EstimateSettings(budget=40, rounds=6, settle=0.0)
     with FakeWeb(site) as web:
         domain = Domain(site, web, tmp_path / "crawl", {"crawl": {"workers": workers}})
         shutil.copytree(domain.folder, tmp_path / "whole")
@@ -128,10 +134,10 @@ def test_an_interrupted_estimate_is_the_same_in_the_end(tmp_path: Path, rng: np.
 
 
 def test_a_larger_budget_goes_on(domain: Domain) -> None:
-    small = live_estimate(domain.folder, EstimateSettings(budget=6, rounds=3))
+    small = live_estimate(domain.folder, EstimateSettings(budget=6, rounds=3, settle=0.0))
     assert (small.n_fetched, small.stopped_because) == (6, "budget")
     n_before = len(domain.web.requests)
-    larger = live_estimate(domain.folder, EstimateSettings(budget=20, rounds=5))
+    larger = live_estimate(domain.folder, EstimateSettings(budget=20, rounds=5, settle=0.0))
     assert larger.n_fetched == 20
     assert len(domain.web.requests) - n_before == 14
     assert [past.n_fetched for past in larger.history][:4] == [0, 2, 4, 6]
@@ -215,9 +221,13 @@ def test_a_domain_without_a_way_out(tmp_path: Path) -> None:
 
 
 def test_it_settles(domain: Domain) -> None:
-    report = live_estimate(domain.folder, EstimateSettings(rounds=30, settle=1.9))
+    settings = EstimateSettings(rounds=30, settle=0.5)
+    report = live_estimate(domain.folder, settings)
     assert report.stopped_because == "settled"
-    assert len(report.history) == 4
+    expected = simulated(domain, settings)
+    assert len(report.history) == len(expected.history) < 31
+    assert report.rank == pytest.approx(expected.rank, abs=1e-7)
+    assert "experience, no bound" in str(report.outlook)
 
 
 @pytest.mark.parametrize(

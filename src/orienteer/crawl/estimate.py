@@ -20,6 +20,7 @@ from orienteer.crawl.rounds import EstimateSettings
 from orienteer.crawl.warm_up import warm_up
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.graph.estimation.history import Round
+from orienteer.graph.estimation.outlook import Outlook
 from orienteer.graph.estimation.outside import OutsidePage, Standing, outside_influence, rank_at_home, standings
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.survey import Survey
@@ -31,7 +32,7 @@ class EstimateReport:
 
     `pages` are the local pages by their ids in the crawl; `rank` is what the world makes of them, `rank_inside` what
     they make of each other; both sum to 1. `standings` has all of them, `outside` the outside pages that matter most;
-    `urls` names the pages of both.
+    `urls` names the pages of both. `outlook` is how far off it may still be, by experience.
     """
 
     folder: Path
@@ -43,6 +44,7 @@ class EstimateReport:
     goal_reached: bool
     settings: EstimateSettings
     history: tuple[Round, ...]
+    outlook: Outlook
     pages: NDArray[np.uint32]
     rank: NDArray[np.float64]
     rank_inside: NDArray[np.float64]
@@ -65,6 +67,7 @@ class EstimateReport:
             "goal_reached": self.goal_reached,
             "settings": asdict(self.settings),
             "history": [asdict(past) for past in self.history],
+            "outlook": asdict(self.outlook) | {"text": str(self.outlook)},
             "top": [self._standing(standing) for standing in self.standings[:n]],
             "valued_more": [self._standing(standing) for standing in more],
             "valued_less": [self._standing(standing) for standing in less],
@@ -166,6 +169,7 @@ def reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elapse
         goal_reached=why != "interrupted",
         settings=ledger.settings,
         history=tuple(estimation.history),
+        outlook=estimation.outlook(),
         pages=pages,
         rank=rank,
         rank_inside=inside,

@@ -25,15 +25,16 @@ class EstimateSettings:
     """How the global rank is estimated.
 
     `budget` pages are fetched in `rounds` rounds; None: twice as many as the domain has. It ends before, when the
-    estimate has changed by less than `settle` (in L1, of 2 at most) in each of three rounds one after the other; 0: it
-    does not. `select` says how pages are chosen, `method` how the rank follows from them.
+    estimate has settled: when it changed by less than `settle` (in L1, which is 2 at most) while the last pages were
+    fetched, a fifth of the domain's number; 0: it does not. `select` says how pages are chosen, `method` how the rank
+    follows from them.
     """
 
     budget: int | None = None
     rounds: int = 50
     select: str = SELECT
     method: str = METHOD
-    settle: float = 0.0
+    settle: float = 0.005
 
     def __post_init__(self) -> None:
         if self.budget is not None and self.budget < 0:
@@ -105,9 +106,6 @@ class Rounds(Policy):
         if k == 0:
             return NO_CHANGE
         chosen = self.estimation.wanted(k)
-        if len(chosen) == 0:
-            self.stopped_because = "no page left"
-            return NO_CHANGE
         self._missing = set(chosen.tolist())
         if self._n_begun == len(self.sizes):
             self.sizes.append(k)
@@ -128,20 +126,15 @@ class Rounds(Policy):
         if self.n_asked >= self.budget:
             self.stopped_because = "budget"
             return 0
-        if self._has_settled():
+        assert self.estimation is not None
+        if not self.estimation.around.open.any():
+            self.stopped_because = "no page left"
+            return 0
+        if self.estimation.has_settled(self.settings.settle):
             self.stopped_because = "settled"
             return 0
         goals = (self.budget * done // self.settings.rounds for done in range(1, self.settings.rounds + 1))
         return next(goal for goal in goals if goal > self.n_asked) - self.n_asked
 
-    def _has_settled(self) -> bool:
-        assert self.estimation is not None
-        lately = [past.change for past in self.estimation.history[-_SETTLED_ROUNDS:]]
-        changes = [change for change in lately if change is not None]
-        return len(changes) == _SETTLED_ROUNDS and max(changes) < self.settings.settle
-
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> NoReturn:
         raise InputError("an estimate on a known graph is made by estimate_global_rank")
-
-
-_SETTLED_ROUNDS = 3  # a single round may bring little by chance

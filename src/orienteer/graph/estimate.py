@@ -11,6 +11,7 @@ from orienteer.errors import InputError
 from orienteer.graph.estimation.estimation import METHOD, SELECT, Estimation
 from orienteer.graph.estimation.history import Round
 from orienteer.graph.estimation.known_web import local_pages
+from orienteer.graph.estimation.outlook import Outlook
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
@@ -37,6 +38,11 @@ class Estimate:
     method: str
     estimation: Estimation
 
+    @property
+    def outlook(self) -> Outlook:
+        """How far off the estimate may still be, by experience; there is no bound (see outlook.py)."""
+        return self.estimation.outlook()
+
 
 def estimate_global_rank(
     graph: LinkGraph,
@@ -46,6 +52,7 @@ def estimate_global_rank(
     select: str = SELECT,
     method: str = METHOD,
     *,
+    settle: float = 0.0,
     truth: ArrayLike | bool = False,
     damping: float = 0.85,
     rng: int = 0,
@@ -54,8 +61,9 @@ def estimate_global_rank(
     """Estimate what each page of the domain `local` (ids or a mask) is worth in the graph, looking at few other pages.
 
     Links of pages outside count only once they are fetched: `budget` of them (twice the domain's pages, if not given),
-    in so many rounds, chosen by `select`. `truth` True computes the true rank, for the errors in the history; it may
-    also be given, for all pages or for the local ones.
+    in so many rounds, chosen by `select`; fewer where the estimate changed by less than `settle` (L1) while the last
+    n/5 pages were fetched. `truth` True computes the true rank, for the errors in the history; it may also be given,
+    for all pages or for the local ones.
 
     >>> import orienteer as ori
     >>> from orienteer.graph import shapes
@@ -64,6 +72,8 @@ def estimate_global_rank(
     """
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; at least one is needed")
+    if settle < 0:
+        raise InputError(f"settle is {settle}; it must be 0 or more")
     if budget is not None and budget < 0:
         raise InputError(f"budget is {budget}; it must be 0 or more")
     pages = local_pages(local, graph.n_pages)
@@ -75,7 +85,7 @@ def estimate_global_rank(
     budget = 2 * len(pages) if budget is None else budget
     for k in _quotas(budget, rounds):
         progress("estimating", estimation.n_fetched, budget)
-        wanted = estimation.wanted(k)
+        wanted = estimation.wanted(0 if estimation.has_settled(settle) else k)
         if len(wanted) == 0:
             break
         estimation.fetched_batch(wanted, *_rows(graph, wanted))

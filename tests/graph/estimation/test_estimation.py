@@ -132,6 +132,7 @@ def test_the_default_is_twice_the_domain_in_fifty_rounds(rng: np.random.Generato
         ({"local": []}, "no pages; a domain has at least one"),
         ({"local": [0, 99]}, "page 99 is not in the graph"),
         ({"rounds": 0}, "rounds is 0; at least one is needed"),
+        ({"settle": -0.1}, "settle is -0.1; it must be 0 or more"),
         ({"budget": -1}, "budget is -1; it must be 0 or more"),
         ({"select": "stochastic"}, "no selection named 'stochastic'; did you mean 'stochastic-complement'"),
         ({"method": "papre"}, "no estimation method named 'papre'; did you mean 'paper'"),

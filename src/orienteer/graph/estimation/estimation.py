@@ -25,6 +25,7 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.graph.estimation import all_selections, make_estimator, make_selection, settings_of
 from orienteer.graph.estimation.history import Errors, Round
 from orienteer.graph.estimation.known_web import ASKED, BLOCKED, NO_PAGE, OPEN, KnownWeb, Surroundings
+from orienteer.graph.estimation.outlook import Outlook, outlook, recent_change
 from orienteer.graph.estimation.selection import best_open
 from orienteer.graph.estimation.within import rank_within
 from orienteer.graph.growing_graph import GrowingGraph
@@ -177,6 +178,15 @@ class Estimation:
         )
         self._last = rank
         return self.history[-1]
+
+    def has_settled(self, below: float) -> bool:
+        """Whether the estimate changed by less than this (L1) while the last n/5 pages were fetched; see outlook.py."""
+        change = recent_change(self.history, len(self.local))
+        return change is not None and change < below
+
+    def outlook(self) -> Outlook:
+        """How far off the estimate may still be, by experience."""
+        return outlook(self.history, len(self.local), self.method)
 
 
 def _checked_truth(truth: ArrayLike, n_local: int) -> NDArray[np.float64]:
