@@ -21,6 +21,7 @@ class _Settings:
     limit: float | None = None
     is_on: bool = False
     parts: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
 
 
 @given(
@@ -32,6 +33,7 @@ class _Settings:
         st.none() | st.floats(0, 1),
         st.booleans(),
         st.lists(st.text(st.characters(exclude_categories=["Cs"]))).map(tuple),
+        st.lists(st.floats(allow_nan=False)).map(tuple),
     )
 )
 def test_what_is_written_is_read(settings: _Settings) -> None:
@@ -40,7 +42,9 @@ def test_what_is_written_is_read(settings: _Settings) -> None:
 
 
 def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
-    assert from_table(_Settings, {"name": "a", "share": 1}, "[part]").share == 1.0
+    settings = from_table(_Settings, {"name": "a", "share": 1, "shares": [1, 0.5]}, "[part]")
+    assert (settings.share, settings.shares) == (1.0, (1.0, 0.5))
+    assert all(isinstance(share, float) for share in (settings.share, *settings.shares))
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,10 @@ def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
         ({"name": "a", "is_on": 1}, r"is_on is 1; it must be true or false"),
         ({"name": "a", "parts": "b"}, r"parts is 'b'; it must be a list of texts"),
         ({"name": "a", "parts": [1]}, r"it must be a list of texts"),
+        ({"name": "a", "shares": 0.5}, r"shares is 0.5; it must be a list of numbers"),
+        ({"name": "a", "shares": [0.5, "b"]}, r"shares is \[0.5, 'b'\]; it must be a list of numbers"),
+        ({"name": "a", "shares": [True]}, r"it must be a list of numbers"),
+        ({"name": "a", "share": 10**400}, r"share is 1000.*; it must be a number"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(table: dict[str, object], message: str) -> None:

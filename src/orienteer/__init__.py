@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orienteer.crawl.crawl import Crawl
-    from orienteer.crawl.session import live_crawl
+    from orienteer.crawl.session import live_crawl, refresh
     from orienteer.crawl.simulate import simulate
     from orienteer.crawl.trace import Trace
     from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
@@ -40,6 +40,7 @@ _HOMES = {
     "live_crawl": "crawl.session",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
+    "refresh": "crawl.session",
     "seed_selection": "seeds.select",
     "select_seeds": "seeds.select",
     "simulate": "crawl.simulate",
@@ -61,6 +62,7 @@ __all__ = [
     "live_crawl",
     "pagerank",
     "paper_value",
+    "refresh",
     "seed_selection",
     "select_seeds",
     "simulate",

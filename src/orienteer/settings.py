@@ -1,7 +1,7 @@
 """Settings as text: frozen dataclasses from TOML tables and back.
 
 A settings class is a frozen dataclass next to the code that uses it; its fields are numbers, texts, truth values, or
-lists of texts, each with a default. What is wrong with a table is one line that names the key.
+lists of texts or numbers, each with a default. What is wrong with a table is one line that names the key.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
@@ -17,7 +18,14 @@ from orienteer.errors import InputError, unknown_name
 
 Settings = TypeVar("Settings")
 
-_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", tuple: "a list of texts"}
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    tuple[str, ...]: "a list of texts",
+    tuple[float, ...]: "a list of numbers",
+}
 
 
 def from_table(kind: type[Settings], table: Mapping[str, Any], where: str) -> Settings:
@@ -72,14 +80,26 @@ def _toml_value(value: Any) -> str:
 def _value(value: Any, hint: Any, where: str) -> Any:
     """The value as its field wants it."""
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    wanted = [typing.get_origin(kind) or kind for kind in allowed if kind is not type(None)]
+    wanted = [kind for kind in allowed if kind is not type(None)]
     if value is None and type(None) in allowed:
         return None
     for kind in wanted:
-        if kind is tuple and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-            return value
+        with suppress(OverflowError):  # a whole number may be too large for a number
+            if _fits(value, kind):
+                return _converted(value, kind)
     raise InputError(f"{where} is {value!r}; it must be {' or '.join(_KINDS[kind] for kind in wanted)}")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, list | tuple) and all(_fits(item, typing.get_args(kind)[0]) for item in value)
+    if isinstance(value, bool):  # which is an int to Python
+        return kind is bool
+    return isinstance(value, int | float if kind is float else kind)
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    """A value that fits, as its field holds it."""
+    if typing.get_origin(kind) is tuple:
+        return tuple(_converted(item, typing.get_args(kind)[0]) for item in value)
+    return kind(value)

@@ -18,6 +18,7 @@ import pytest
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.graph.link_graph import LinkGraph
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until
 from tests.cli.run import Done, orienteer, orienteer_each
 from tests.crawl.live_crawls import Told
@@ -152,6 +153,97 @@ def test_a_settings_file(web: FakeWeb, tmp_path: Path) -> None:
     assert stored["crawl"]["policy"] == "breadth-first"
     assert stored["crawl"]["budget"] == 50, "an option counts more than the file"
     assert not (folder / "log.jsonl").exists()
+
+
+# -- seeds that are chosen --------------------------------------------------------------------------------------
+
+
+def start(web: FakeWeb, cwd: Path, *more: object, code: int = 0) -> Done:
+    with started("crawl", *more, *options(web, "--scope", "web"), cwd=cwd) as process:
+        done = ended(process)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def plan_of(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "crawl.toml").read_text())["crawl"]
+
+
+def test_a_crawl_from_seeds_that_another_one_has_found(web: FakeWeb, crawled: Path, tmp_path: Path) -> None:
+    done = start(web, tmp_path, "--seeds-from", crawled, "-o", "c", "--n-seeds", 2, "--seed-hops", 1, "--max-depth", 1)
+    assert done.stderr == (
+        f"1 seed by max-weight: {SEED}; within 1 hop they cover 5 of 5 pages of {crawled} (100.0 % of the value)\n"
+    ), "nothing else adds anything to what the first one covers"
+    stored = plan_of(tmp_path / "c")
+    assert (stored["seeds"], stored["trust"]) == ([SEED], [])
+    assert Told(tmp_path / "c").fetched_urls() == FETCHED - {"http://a.test/d"}, "one hop, as was said"
+
+
+def test_the_same_command_goes_on_without_choosing_again(web: FakeWeb, tmp_path: Path) -> None:
+    urls = [SEED, "http://a.test/b", "http://a.test/c", "http://a.test/d"]
+    graph = tmp_path / "web.npz"
+    LinkGraph.from_links(4, [0, 1], [1, 3], urls=urls).save(graph)
+    command = ["--seeds-from", graph, "--n-seeds", 2, "--seed-hops", 1, "--trust-by", "value", "-o", "c"]
+    first = start(web, tmp_path, *command, "--budget", 1)
+    assert "2 seeds by max-weight: http://a.test/, http://a.test/b; within 1 hop they cover 3 of 4" in first.stderr
+    stored = plan_of(tmp_path / "c")
+    assert (stored["seeds"], stored["trust"]) == ([SEED, "http://a.test/b"], [2.0, 1.0])
+    graph.unlink()
+    second = start(web, tmp_path, *command)
+    assert second.stderr == "c holds a crawl: it goes on from its 2 seeds, none is chosen anew\n"
+    assert plan_of(tmp_path / "c") == stored
+    assert start(web, tmp_path, SEED, *command).returncode == 0, "its first seed may be named"
+    alike = tmp_path / "settings.toml"
+    alike.write_text("[crawl]\ntrust = [1, 1]\n")
+    other = ["crawl", "http://b.test/", *command[:-1], tmp_path / "c"]
+    refused_each(
+        {
+            "begun with seeds http://a.test/, not http://b.test/": other,
+            "begun with trust 2.0, 1.0, not 1.0, 1.0": ["crawl", tmp_path / "c", "--settings", alike],
+        }
+    )
+
+
+def test_named_pages_come_first_and_the_folder_is_called_after_the_first(web: FakeWeb, tmp_path: Path) -> None:
+    graph = tmp_path / "web.npz"
+    LinkGraph.from_links(3, [0], [1], urls=[SEED, "http://a.test/b", "http://b.test/"]).save(graph)
+    done = start(web, tmp_path, "http://other.test:81/", "--seeds-from", graph, "--trust-by", "value", "--json")
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["folder"] == "other.test-81-crawl"
+    stored = plan_of(tmp_path / "other.test-81-crawl")
+    assert stored["seeds"] == ["http://other.test:81/", SEED, "http://b.test/"]
+    assert stored["trust"] == [1.5, 2.0, 1.0], "a page that is named gets the mean"
+    quiet = start(web, tmp_path, "--seeds-from", graph, "--quiet", "--budget", 1)
+    assert (quiet.stderr, facts(quiet.stdout)["folder"]) == ("", "a.test-crawl")
+    again = start(web, tmp_path, "--seeds-from", graph, "--quiet", "--budget", 2)
+    assert len(Told(tmp_path / "a.test-crawl").order) == 2, again
+
+
+def test_bad_input_for_chosen_seeds_is_one_line(crawled: Path, tmp_path: Path) -> None:
+    new = ["-o", tmp_path / "new"]
+    titles, bare = tmp_path / "titles.npz", tmp_path / "bare.npz"
+    LinkGraph.from_links(2, [0], [1], urls=["A title", "Another"]).save(titles)
+    LinkGraph.from_links(2, [0], [1]).save(bare)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    chosen = ["crawl", "--seeds-from", crawled, *new]
+    refused_each(
+        {
+            "--n-seeds goes with --seeds-from only": ["crawl", SEED, "--n-seeds", 3, *new],
+            "--trust-by goes with --seeds-from only": ["crawl", SEED, "--trust-by", "value", *new],
+            "n_seeds is 0": [*chosen, "--n-seeds", 0],
+            "hops is -1": [*chosen, "--seed-hops", -1],
+            "did you mean 'greedy'?": [*chosen, "--seed-method", "gredy"],
+            "no way to trust seeds named 'valu'": [*chosen, "--trust-by", "valu"],
+            "none: no such file of values": [*chosen, "--seed-value", tmp_path / "none"],
+            "'A title' was chosen, and is no URL": ["crawl", "--seeds-from", titles, *new],
+            "bare.npz: the graph has no URLs": ["crawl", "--seeds-from", bare, *new],
+            "none.npz: no such file": ["crawl", "--seeds-from", tmp_path / "none.npz", *new],
+            "did you mean 'rankmass'?": ["crawl", "--seeds-from", bare, "--policy", "rankmas", *new],
+            "is no crawl folder": ["crawl", folder, "--seeds-from", crawled],
+        }
+    )
+    assert not (tmp_path / "new").exists()
 
 
 # -- what cannot be done ----------------------------------------------------------------------------------------

@@ -60,7 +60,8 @@ def parsed(text: str) -> tuple[dict[tuple[str, str], float], dict[str, str]]:
 
 
 def test_the_figures_can_be_read_back() -> None:
-    samples, types = parsed(metrics_text(FIGURES))
+    refreshing = dataclasses.replace(FIGURES, epoch=3, visits={"not modified": 11})
+    samples, types = parsed(metrics_text(refreshing))
     assert samples == {
         ("orienteer_pages_total", "fetched"): 12_345,
         ("orienteer_pages_total", "failed"): 678,
@@ -80,6 +81,8 @@ def test_the_figures_can_be_read_back() -> None:
         ("orienteer_outcomes_total", "http 404"): 512,
         ("orienteer_outcomes_total", "timed out"): 33,
         ("orienteer_outcomes_total", "robots.txt"): 20,
+        ("orienteer_epoch", ""): 3,
+        ("orienteer_visits_total", "not modified"): 11,
         ("orienteer_elapsed_seconds", ""): 723.4,
     }
     for name, kind in types.items():

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.crawl.page_values import paper_value_of_crawl
+from orienteer.crawl.snapshot import web_at
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.conftest import random_web
+from tests.crawl.live_crawls import crawled
 
 URLS = ["http://a.example.org/", "1984", "Title, with spaces", "http://example.net/", "# no comment", "http://b.net/"]
 
@@ -130,3 +135,88 @@ def test_all_methods_side_by_side_with_a_plot(tmp_path: Path, rng: np.random.Gen
     facts = json.loads(orienteer(*command, "--json").stdout)
     assert facts["by_seeds"]["greedy"]["value"]["of_greedy"] == [1.0] * 4
     assert len(facts["by_hops"]["random"]["pages"]["coverage"]) == 3
+
+
+# -- the paper's rule -------------------------------------------------------------------------------------------
+
+PLACES = {
+    "http://a.test/": "<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href=http://b.test/>b</a>",
+    "http://a.test/1": "the same",
+    "http://a.test/2": "the same",
+    "http://a.test/3": "<a href=/later>l</a><a href=/much-later>m</a>",
+    "http://b.test/": "<a href=/later>l</a>",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that has done all of PLACES, and nothing behind them."""
+    path = tmp_path_factory.mktemp("seeds") / "crawl"
+    with FakeWeb(MadeSite(PLACES)) as fake:
+        crawled(fake, "http://a.test/", path, budget=5, policy="breadth-first", settings={"crawl": {"workers": 1}})
+    return path
+
+
+def values_of(path: Path, *more: object) -> dict[str, float]:
+    """What each page is worth: it is a seed that covers itself alone."""
+    command = ["seeds", path, "-k", 8, "--hops", 0, "--method", "out-degree", "--value", "paper", *more, "--json"]
+    return {entry["url"]: entry["value"] for entry in json.loads(orienteer(*command).stdout)["seeds"]}
+
+
+def test_the_paper_values_of_a_crawl(folder: Path, tmp_path: Path) -> None:
+    values = values_of(folder)
+    # Of four pages of a.test that are done, one is a copy.
+    assert values["http://a.test/3"] == pytest.approx(1 + 2 * 0.75)
+    assert values["http://b.test/"] == 2
+    assert {values[url] for url in values.keys() - {"http://a.test/3", "http://b.test/"}} == {1}
+    web = web_at(folder)
+    assert sorted(values.values()) == pytest.approx(sorted(paper_value_of_crawl(web).tolist()), abs=1e-9)
+    spam, clicked = tmp_path / "spam.txt", tmp_path / "clicked.txt"
+    spam.write_text("# bad\nhttp://b.test/\n")
+    clicked.write_text("HTTP://A.test:80/3#top\n0\n")
+    with_names = values_of(folder, "--spam", spam, "--clicked", clicked)
+    assert with_names["http://a.test/"] == 10
+    assert with_names["http://a.test/3"] == pytest.approx(11.5)
+    assert with_names["http://b.test/"] == -9
+
+
+def test_what_goes_into_the_paper_value_is_told(folder: Path, web: Path, tmp_path: Path) -> None:
+    spam = tmp_path / "spam.txt"
+    spam.write_text("0\n1\n")
+    said = orienteer("seeds", folder, "-k", 2, "--value", "paper", "--spam", spam, columns=200).stdout
+    line = "1 a page, -10 for 2 spam pages, at most 1 more for each of 3 links to pages not crawled."
+    assert f"Value by the paper: {line}\n" in said
+    facts = json.loads(orienteer("seeds", folder, "-k", 2, "--value", "paper", "--json").stdout)
+    assert (facts["n_spam"], facts["n_clicked"], facts["n_uncrawled_links"]) == (0, 0, 3)
+    plain = orienteer("seeds", web, "-k", 3, "--value", "paper").stdout
+    assert "Value by the paper: 1 a page.\n" in plain, "all pages of a plain graph count as crawled"
+    without = orienteer("seeds", web, "-k", 3).stdout
+    assert plain.replace("Value by the paper: 1 a page.\n", "").split("; ")[:-1] == without.split("; ")[:-1]
+    compared = orienteer("seeds", folder, "--compare", "-k", 2, "--hops", 1, "--value", "paper", columns=200).stdout
+    assert "3 links to pages not crawled" in compared
+    assert "value covered, 1 hop, by seeds" in compared
+
+
+def test_a_file_may_be_called_paper(web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paper").write_text("3 7\n")
+    facts = json.loads(orienteer("seeds", web, "-k", 1, "--hops", 0, "--value", "./paper", "--json").stdout)
+    assert facts["seeds"][0]["value"] == 7
+    assert "n_spam" not in facts
+
+
+def test_bad_input_for_the_paper_value_is_one_line(web: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("0\nhttp://nowhere.test/\n")
+    cases = [
+        (["--spam", wrong], f"--spam {wrong}: goes with --value paper only"),
+        (["--clicked", wrong, "--value", wrong], f"--clicked {wrong}: goes with --value paper only"),
+        (["--value", "paper", "--spam", wrong], "wrong.txt, line 2: no page of the graph has the URL"),
+        (["--value", "paper", "--clicked", tmp_path / "none"], "none: no such file of pages"),
+        (["--value", "papers"], "papers: no such file of values"),
+    ]
+    ended = orienteer_each([["seeds", web, "-k", 1, *arguments] for arguments, _ in cases])
+    for done, (arguments, message) in zip(ended, cases, strict=True):
+        assert done.returncode == 2, arguments
+        assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+        assert message in done.stderr

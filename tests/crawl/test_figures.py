@@ -41,7 +41,9 @@ class Running(SimpleNamespace):
         trusted = TrustedPages(np.array([0], np.uint32), np.ones(1))
         super().__init__(
             crawl=ori.Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0]),
-            ledger=SimpleNamespace(seen=_Seen(), figures=None),
+            ledger=SimpleNamespace(
+                seen=_Seen(), figures=None, number=0, position=0, library=SimpleNamespace(counts=Counter())
+            ),
             health=SimpleNamespace(n_failing=2, n_given_up=1),
             outcomes=Counter({"ok": 5, "http 404": 7}),
             n_under_way=3,

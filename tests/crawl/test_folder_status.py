@@ -59,7 +59,9 @@ def folder(tmp_path: Path) -> Iterator[CrawlFolder]:
 
 
 def figures(**changed: Any) -> dict[str, Any]:
-    return {"n_fetched": 2, "n_failed": 1, "n_blocked": 1, "n_frontier": 2, "certificate": CERTIFICATE} | changed
+    """As of the moment that `filled` ends with."""
+    counts = {"n_fetched": 2, "n_failed": 1, "n_blocked": 1, "n_frontier": 2}
+    return {"epoch": 0, "position": 4, "certificate": CERTIFICATE} | counts | changed
 
 
 def test_pages_are_counted_by_state_outcome_and_host(folder: CrawlFolder) -> None:
@@ -114,7 +116,7 @@ def test_the_last_figures_are_told_with_their_certificate(folder: CrawlFolder) -
     assert found.certificate is not None
     assert (found.certificate.lower, found.certificate.blocked) == (0.5, 0.1)
     assert found.figures_are_current
-    folder.database.set("figures", figures(n_fetched=1))
+    folder.database.set("figures", figures(position=3))
     folder.acknowledge()
     assert not folder_status(folder.path).figures_are_current
 
@@ -122,7 +124,7 @@ def test_the_last_figures_are_told_with_their_certificate(folder: CrawlFolder) -
 def test_the_newest_figures_count(folder: CrawlFolder) -> None:
     folder.database.set("figures", figures(n_frontier=7))
     folder.acknowledge()
-    folder.write_report({"figures": figures(n_fetched=1, n_frontier=9)})
+    folder.write_report({"figures": figures(position=3, n_frontier=9)})
     assert folder_status(folder.path).figures == figures(n_frontier=7)
     folder.write_report({"figures": figures(n_frontier=5)})
     assert folder_status(folder.path).figures == figures(n_frontier=5)

@@ -9,6 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.crawl.crawl import PageState
+from orienteer.crawl.replay import replay
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.answers import Answer, redirect_to
 from orienteer.fake_web.faults import Faulty
@@ -38,6 +39,33 @@ def test_one_worker_fetches_in_the_order_of_the_simulation(
     assert report.stopped_because == trace.stopped_because
     assert report.figures.certificate.lower == pytest.approx(trace.certificate.lower, abs=1e-8)
     assert [web.count(url) for url in told.urls] == [told.order.count(page) for page in range(len(told.urls))]
+
+
+@pytest.mark.parametrize("policy", ["certified", "rankmass", "fractional"])
+def test_seeds_that_are_not_trusted_alike(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Order and certificate are those of the simulation with this trust; a resume and a replay keep it."""
+    site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
+    seeds = [site.url_of(page) for page in (3, 50, 120)]
+    trust = [0.5, 8.0, 1.5]
+    settings = {"crawl": {"workers": 1, "trust": trust}}
+    with FakeWeb(site) as web:
+        for until in (0.3, 0.8):
+            report = crawled(web, seeds, tmp_path / "c", policy=policy, until=until, settings=settings)
+        with pytest.raises(InputError, match="begun with trust 0.5, 8.0, 1.5, not none"):
+            crawled(web, seeds, tmp_path / "c", policy=policy, until=0.9)
+    told = Told(tmp_path / "c")
+    graph = renumbered(told, site)
+    weights = dict(enumerate(np.array(trust) / 10))
+    trace = ori.simulate(graph, policy, trust=weights, until=0.8)
+    assert told.order == trace.order.tolist()
+    assert told.order != ori.simulate(graph, policy, trust=[0, 1, 2], until=0.8).order.tolist(), "trust matters here"
+    bounds = report.figures.certificate
+    truth = ori.pagerank(graph, weights, tolerance=1e-10)[told.order].sum()
+    assert bounds.lower - 1e-9 <= truth <= bounds.upper + 1e-9
+    assert bounds.lower == pytest.approx(ori.certificate(graph, told.order, weights).lower, abs=1e-8)
+    again = replay(tmp_path / "c", until=0.8)
+    assert again.order.tolist() == told.order
+    assert again.certificate.lower == pytest.approx(bounds.lower, abs=1e-8)
 
 
 def test_with_many_workers_the_set_and_the_certificate_are_the_same(tmp_path: Path, rng: np.random.Generator) -> None:

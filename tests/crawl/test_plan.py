@@ -18,9 +18,9 @@ SEEDS = ("http://a.test/", "https://b.test:8443/x?y=%C3%A9")
 PLAN = CrawlPlan(CrawlSettings(SEEDS))
 UNUSUAL = CrawlPlan(
     CrawlSettings(
-        SEEDS, policy="fractional:inter_host_weight=20", damping=0.5, until=0.975, budget=7, by_certificate=True,
-        workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off", commit_every_s=0.25,
-        log=False,
+        SEEDS, trust=(0.1, 3e-7), policy="fractional:inter_host_weight=20", damping=0.5, until=0.975, budget=7,
+        by_certificate=True, workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off",
+        commit_every_s=0.25, log=False,
     ),
     ScopeSettings("site", allow=(r"/\d+\.html$", 'with "quotes" and \\\\'), deny=("é",), max_depth=0),
     Politeness(delay_s=0.5, connections=4),
@@ -34,7 +34,7 @@ def test_what_is_written_is_read(plan: CrawlPlan) -> None:
     text = plan.to_toml()
     assert CrawlPlan.parse(text, "crawl.toml") == plan
     assert CrawlPlan.parse(text, "crawl.toml").to_toml() == text
-    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry"}
+    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry", "refresh"}
 
 
 def test_only_the_seeds_must_be_said() -> None:
@@ -79,6 +79,14 @@ def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
         ({"commit_every_s": float("nan")}, "commit_every_s is nan"),
         ({"duplicates": "keep"}, "no choice for duplicates named 'keep'"),
         ({"near_duplicates": "reports"}, "did you mean 'report'"),
+        ({"trust": (1.0,)}, "trust has 1 numbers for 2 seeds; it must be one for each, or none"),
+        ({"trust": (1.0, 1.0, 1.0)}, "trust has 3 numbers for 2 seeds"),
+        ({"trust": (0.0, 1.0)}, "trust of http://a.test/ is 0.0; it must be above 0, and finite"),
+        ({"trust": (1.0, -2.0)}, r"trust of https://b.test:8443/\S+ is -2.0"),
+        ({"trust": (1.0, float("nan"))}, "is nan; it must be above 0"),
+        ({"trust": (float("inf"), 1.0)}, "is inf; it must be above 0"),
+        ({"trust": (1e308, 1e308)}, "too large, or too far apart"),
+        ({"trust": (5e-324, 1e300)}, "too large, or too far apart"),
     ],
 )
 def test_nonsense_is_refused(changed: dict[str, Any], said: str) -> None:
@@ -92,6 +100,21 @@ def test_seeds_are_canonical_wherever_they_come_from() -> None:
     assert canonical_seeds([]) == ()
 
 
+def test_seeds_are_trusted_alike_unless_they_are_not() -> None:
+    assert PLAN.crawl.seed_trust().tolist() == [0.5, 0.5]
+    assert CrawlSettings(SEEDS, trust=(3, 1)).seed_trust().tolist() == [0.75, 0.25]
+    assert CrawlSettings(SEEDS, trust=(3, 1)).trust == (3.0, 1.0), "as it was written"
+    three = CrawlSettings((*SEEDS, "http://c.test/"))
+    assert three.seed_trust().tolist() == [1 / 3] * 3
+
+
+def test_trust_stays_with_its_seed_where_two_are_one_page() -> None:
+    text = '[crawl]\nseeds = ["a.test/b", "HTTP://A.test", "a.test/b#top"]\ntrust = [1, 2, 5.5]'
+    settings = CrawlPlan.parse(text, "x").crawl
+    assert settings.seeds == ("https://a.test/b", "http://a.test/")
+    assert settings.trust == (6.5, 2.0)
+
+
 # -- going on ---------------------------------------------------------------------------------------------------
 
 
@@ -99,6 +122,7 @@ def test_seeds_are_canonical_wherever_they_come_from() -> None:
     ("changed", "said"),
     [
         ({"seeds": SEEDS[:1]}, "begun with seeds http://a.test/, https://b.test:8443/x.*, not http://a.test/$"),
+        ({"trust": (1.0, 2.0)}, "begun with trust none, not 1.0, 2.0$"),
         ({"policy": "opic"}, "begun with policy certified, not opic"),
         ({"damping": 0.5}, "begun with damping 0.85, not 0.5"),
     ],
@@ -123,7 +147,7 @@ def test_its_scope_stays(scope: ScopeSettings, said: str) -> None:
 
 def test_the_rest_may_change() -> None:
     new = CrawlPlan(
-        replace(UNUSUAL.crawl, policy=PLAN.crawl.policy, damping=PLAN.crawl.damping),
+        replace(UNUSUAL.crawl, trust=(), policy=PLAN.crawl.policy, damping=PLAN.crawl.damping),
         PLAN.scope, UNUSUAL.politeness, UNUSUAL.fetch, UNUSUAL.retry,
     )  # fmt: skip
     assert PLAN.continued(new) == new

@@ -138,22 +138,26 @@ def check_archive(folder: Path) -> None:
 
 def archived_urls(folder: Path) -> list[str]:
     """The URL of every response in the archive, in order, as warcio reads them."""
-    return [url for path in sorted((folder / "archive").glob("*.warc.gz")) for url in _responses(path)]
+    return [url for url, kind in archived_records(folder) if kind == "response"]
 
 
-def _responses(path: Path) -> Iterator[str]:
-    """The URL of every response in a file of the archive. All is read and the digests are checked, but nothing is
-    unpacked: a hostile body may be one that warcio cannot unpack."""
+def archived_records(folder: Path) -> list[tuple[str, str]]:
+    """URL and kind (response or revisit) of every record in the archive, in order, as warcio reads them."""
+    return [pair for path in sorted((folder / "archive").glob("*.warc.gz")) for pair in _records(path)]
+
+
+def _records(path: Path) -> Iterator[tuple[str, str]]:
+    """All is read and the digests are checked, but nothing is unpacked: a hostile body may be one that warcio cannot
+    unpack."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         with path.open("rb") as stream:
             records = ArchiveIterator(stream, check_digests="raise")
             assert next(records).rec_type == "warcinfo"
             for record in records:
-                assert record.rec_type == "response"
                 record.raw_stream.read()
-                assert record.digest_checker.passed
-                yield record.rec_headers.get_header("WARC-Target-URI")
+                assert record.rec_type == "revisit" or (record.rec_type == "response" and record.digest_checker.passed)
+                yield record.rec_headers.get_header("WARC-Target-URI"), record.rec_type
             assert records.err_count == 0
 
 

@@ -103,6 +103,9 @@ def test_the_papers_rule() -> None:
     worth = paper_value(2, spam=[True, False], n_uncrawled=[4, 3], p_unique=[0.5, 1.0])
     assert worth.tolist() == [-8, 4]
     assert unique_share([0, 0, 0, 2], [1, 0, 0, 1]).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0])
+    # Of the crawled pages alone; of site 1 there is none.
+    found = unique_share([0, 0, 0, 2, 1], [True, False, False, True, False], [True, True, False, True, False])
+    assert found.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 0, 1])
 
 
 @pytest.mark.parametrize(

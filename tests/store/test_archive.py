@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
+import warnings
 from pathlib import Path
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
+from warcio.cli import main as warcio
 
+from orienteer.crawl.replay import replay
 from orienteer.errors import CrawlFolderError
+from orienteer.graph.formats.warc import Answer, read_archives
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.store.archive import Archive, ArchiveEnd, Position
-from orienteer.store.record import warcinfo_record
+from orienteer.store.record import ArchivedResponse, Revisited, warcinfo_record
 from tests.store.small_crawls import html, response, url, warcio_responses
 
 
@@ -166,3 +173,96 @@ def test_the_first_record_tells_who_wrote_the_file(tmp_path: Path) -> None:
     assert "software: Orienteer/" in text
     assert "format: WARC File Format 1.1" in text
     assert "conformsTo: https://iipc.github.io/warc-specifications/" in text
+
+
+# -- revisits ---------------------------------------------------------------------------------------------------
+
+
+def add_revisit(archive: Archive, page: int, not_modified: bool) -> Position:
+    """The page came a day later, as it was."""
+    first, sha1 = response(page), hashlib.sha1(html(page)).digest()
+    if not_modified:
+        first = ArchivedResponse(first.url, first.time, b"HTTP/1.1 304 Not Modified\r\n\r\n", b"", "10.0.0.1")
+    again = first._replace(time=first.time + 86_400)
+    return archive.append_revisit(again, Revisited(url(page), response(page).time, sha1), not_modified)
+
+
+def revisited(folder: Path, **settings) -> Archive:
+    """Pages 0 to 2, and each way of finding one of them unchanged."""
+    archive = filled(folder, 3, **settings)
+    add_revisit(archive, 0, not_modified=True)
+    add_revisit(archive, 1, not_modified=False)
+    archive.sync()
+    archive.close()
+    return archive
+
+
+def test_a_revisit_takes_its_place_among_the_pages(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    first = archive.append(response(0))
+    again = add_revisit(archive, 0, not_modified=True)
+    last = archive.append(response(1))
+    assert (again.offset, last.offset) == (sum(first[1:]), sum(again[1:]))
+    assert [archive.read(position).url for position in (first, last)] == [url(0), url(1)]
+    with pytest.raises(CrawlFolderError, match="no page in .*: no response"):
+        archive.read(again)
+    archive.close()
+
+
+def test_for_reading_no_revisit_is_written(tmp_path: Path) -> None:
+    revisited(tmp_path)
+    with pytest.raises(CrawlFolderError, match="reading only"):
+        add_revisit(Archive(tmp_path, read_only=True), 0, not_modified=True)
+
+
+def test_warcio_reads_revisits_and_finds_their_pages_by_url_and_date(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = revisited(tmp_path).path(0)
+    with warnings.catch_warnings(), path.open("rb") as stream:
+        warnings.simplefilter("ignore", ResourceWarning)
+        records = [record.rec_headers for record in ArchiveIterator(stream, check_digests="raise")]
+        with pytest.raises(SystemExit) as end:
+            warcio(["check", "-v", str(path)])
+    assert end.value.code == 0
+    told = capsys.readouterr().out
+    assert (told.count("digest pass"), told.count("digest present but not checked (revisit)")) == (3, 2)
+    pages = {
+        (record.get_header("WARC-Target-URI"), record.get_header("WARC-Date")): record.get_header("WARC-Payload-Digest")
+        for record in records
+        if record.get_header("WARC-Type") == "response"
+    }
+    revisits = [record for record in records if record.get_header("WARC-Type") == "revisit"]
+    assert len(revisits) == 2
+    for record in revisits:
+        referred = (record.get_header("WARC-Refers-To-Target-URI"), record.get_header("WARC-Refers-To-Date"))
+        assert pages[referred] == record.get_header("WARC-Payload-Digest")
+
+
+@pytest.mark.parametrize("max_file_bytes", [1, 1 << 30])
+def test_a_revisit_leaves_the_page_as_it_is(tmp_path: Path, max_file_bytes: int) -> None:
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    filled(once, 3).close()
+    revisited(twice, max_file_bytes=max_file_bytes)
+    expected = read_archives([once / "orienteer-00000.warc.gz"])
+    for files in (sorted(twice.iterdir()), sorted(twice.iterdir(), reverse=True)):  # whichever is read first
+        web = read_archives(files, [url(0), url(1), url(2), url(3), url(4), url(5)])
+        assert web.answers.tolist() == expected.answers.tolist() == [Answer.PAGE] * 3 + [Answer.NONE] * 3
+        assert web.graph.targets.tolist() == expected.graph.targets.tolist()
+        assert web.graph.offsets.tolist() == expected.graph.offsets.tolist()
+    one, two = (replay(folder, "breadth-first", seeds=[url(0)]) for folder in (once, twice))
+    assert one.order.tolist() == two.order.tolist() == [0, 1, 2]
+    assert one.n_missing == two.n_missing == 3
+    assert one.certificate == two.certificate
+
+
+def test_a_page_of_which_only_its_being_unchanged_is_archived_is_not_called_missing_from_the_web(
+    tmp_path: Path,
+) -> None:
+    archive = Archive(tmp_path)
+    archive.append(response(0))
+    add_revisit(archive, 1, not_modified=True)
+    archive.close()
+    web = read_archives([archive.path(0)])
+    assert web.answers.tolist() == [Answer.PAGE] + [Answer.NONE] * 3
+    assert LinkGraph.load(archive.path(0)).n_links == 3

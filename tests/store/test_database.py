@@ -209,7 +209,7 @@ def test_links_may_be_written_to(database: Database) -> None:
 
 
 def test_who_links_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "_PAGES_PER_BATCH", 2)
+    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
     database.add_page(page_row(4, 0, [1, 2, 1]))
     database.add_page(page_row(0, 1))
     database.add_page(page_row(2, 2, [], outside=np.array([9, 1], np.uint32)))
@@ -239,7 +239,7 @@ def test_counts(database: Database) -> None:
 def test_what_happened_comes_back_in_order(
     database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
 ) -> None:
-    monkeypatch.setattr(database_module, "_PAGES_PER_BATCH", per_batch)
+    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", per_batch)
     known = {0: [5, 6], 3: [], 4: [7], 8: [1]}
     for position in range(9):
         if position in known:
@@ -288,8 +288,9 @@ def test_the_first_page_with_a_digest(database: Database) -> None:
     database.add_page(page_row(9, 0, digest=b"a" * 20))
     database.add_page(page_row(1, 1, digest=b"a" * 20))
     database.add_page(page_row(2, 2))
-    assert database.page_with_digest(b"a" * 20) == 9
-    assert database.page_with_digest(b"b" * 20) is None
+    assert database.page_with_digest(b"a" * 20, other_than=2) == 9
+    assert database.page_with_digest(b"a" * 20, other_than=9) == 1
+    assert database.page_with_digest(b"b" * 20, other_than=2) is None
 
 
 def test_pages_that_share_a_band(database: Database) -> None:
@@ -303,6 +304,9 @@ def test_pages_that_share_a_band(database: Database) -> None:
     assert database.pages_in_bands([7]) == []
     assert database.signature(3) == b"three"
     assert database.signature(4) is None
+    database.remove_bands(3, [2, 4, 2**63 - 1])
+    assert database.pages_in_bands([2, 4, 2**63 - 1]) == [5]
+    assert database.signature(3) is None
 
 
 # Events and values
@@ -330,7 +334,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with Database.create(path) as database:
         database._first("PRAGMA user_version = 7")
-    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 1"):
+    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 2"):
         Database.open(path)
 
 

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import io
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+from warcio.recordloader import ArcWarcRecord
 
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.store.archive import Archive
-from orienteer.store.record import ArchivedResponse, page_of, response_record, warcinfo_record
+from orienteer.store.record import (
+    ArchivedResponse,
+    Revisited,
+    page_of,
+    response_record,
+    revisit_record,
+    warcinfo_record,
+)
 from tests.store.small_crawls import warcio_responses
 
 GZIPPED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n"
@@ -157,3 +168,99 @@ def test_warcio_and_our_own_reader_decode_what_was_chunked_compressed_or_http2(t
     assert web.urls is not None
     target = web.urls.find("http://a.org/next")
     assert all(web.links(web.urls.find(f"http://a.org/{name}")).tolist() == [target] for name in kinds)
+
+
+# -- revisits ---------------------------------------------------------------------------------------------------
+
+PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
+UNCHANGED = b'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\n\r\n'
+EARLIER = Revisited("http://a.org/", 1_600_000_000.000001, hashlib.sha1(b"body").digest())
+
+
+def warcio_record(member: bytes) -> ArcWarcRecord:
+    (record,) = ArchiveIterator(io.BytesIO(member), check_digests="raise")
+    return record
+
+
+def names_in(member: bytes) -> list[str]:
+    """The names of the WARC headers."""
+    head = gzip.decompress(member).partition(b"\r\n\r\n")[0].decode()
+    return [line.partition(":")[0] for line in head.split("\r\n")[1:]]
+
+
+def fields_of(member: bytes) -> dict[str, str]:
+    """The WARC headers as warcio reads them, but for the id and those that every response has alike."""
+    alike = {"WARC-Record-ID", "Content-Type", "Content-Length"}
+    return {name: value for name, value in warcio_record(member).rec_headers.headers if name not in alike}
+
+
+def test_a_page_that_the_server_calls_unchanged() -> None:
+    response = ArchivedResponse("http://a.org/", 1_700_000_000.25, UNCHANGED, b"", "10.0.0.1", "h2", "length")
+    member = revisit_record(response, EARLIER, not_modified=True)
+    assert fields_of(member) == {
+        "WARC-Type": "revisit",
+        "WARC-Date": "2023-11-14T22:13:20.250000Z",
+        "WARC-Target-URI": "http://a.org/",
+        "WARC-Payload-Digest": "sha1:AIED6RLZ4CFGCJBFYDA2C7XEPLOXQO4U",  # of the payload that did not change
+        "WARC-IP-Address": "10.0.0.1",
+        "WARC-Protocol": "h2",
+        "WARC-Profile": PROFILES + "server-not-modified",
+        "WARC-Refers-To-Target-URI": "http://a.org/",
+        "WARC-Refers-To-Date": "2020-09-13T12:26:40.000001Z",
+    }
+    assert gzip.decompress(member).partition(b"\r\n\r\n")[2] == UNCHANGED + b"\r\n\r\n"
+    record = warcio_record(member)
+    assert record.http_headers.get_statuscode() == "304"
+    assert record.http_headers.get_header("ETag") == '"7"'
+    assert record.rec_headers.get_header("Content-Type") == "application/http; msgtype=response"
+    assert record.content_stream().read() == b""
+
+
+def test_where_the_digest_is_not_known_an_unchanged_page_has_none() -> None:
+    response = ArchivedResponse("http://a.org/", 0.0, UNCHANGED, b"")
+    member = revisit_record(response, EARLIER._replace(payload_sha1=None), not_modified=True)
+    assert not set(names_in(member)) & {"WARC-Payload-Digest", "WARC-IP-Address", "WARC-Protocol", "WARC-Truncated"}
+
+
+@pytest.mark.parametrize("known", [EARLIER.payload_sha1, None])
+@pytest.mark.parametrize("body_sha1", [EARLIER.payload_sha1, None])
+def test_a_payload_that_came_again_is_left_out(known: bytes | None, body_sha1: bytes | None) -> None:
+    response = ArchivedResponse("http://a.org/2", 1.7e9, b"HTTP/2 200 \r\nA: b\r\n\r\n", b"body", body_sha1=body_sha1)
+    member = revisit_record(response, EARLIER._replace(payload_sha1=known), not_modified=False)
+    assert fields_of(member) == {
+        "WARC-Type": "revisit",
+        "WARC-Date": "2023-11-14T22:13:20Z",
+        "WARC-Target-URI": "http://a.org/2",
+        "WARC-Payload-Digest": "sha1:AIED6RLZ4CFGCJBFYDA2C7XEPLOXQO4U",
+        "WARC-Profile": PROFILES + "identical-payload-digest",
+        "WARC-Refers-To-Target-URI": "http://a.org/",
+        "WARC-Refers-To-Date": "2020-09-13T12:26:40.000001Z",
+        "WARC-Truncated": "length",
+    }
+    head = b"HTTP/1.1 200 \r\nA: b\r\n\r\n"
+    assert gzip.decompress(member).partition(b"\r\n\r\n")[2] == head + b"\r\n\r\n"
+
+
+def test_another_payload_is_no_revisit() -> None:
+    response = ArchivedResponse("http://a.org/", 1.7e9, OK, b"another body")
+    with pytest.raises(ValueError, match=r"http://a.org/: its payload is not that of 2020-09-13T12:26:40.000001Z"):
+        revisit_record(response, EARLIER, not_modified=False)
+
+
+@given(time=st.floats(0, 4e9), later=st.floats(0, 4e9), not_modified=st.booleans())
+def test_a_revisit_names_the_date_of_its_page_exactly(time: float, later: float, not_modified: bool) -> None:
+    first = ArchivedResponse("http://a.org/", time, OK, b"body")
+    again = first._replace(time=later)
+    date = fields_of(response_record(first))["WARC-Date"]
+    read_back = page_of(response_record(first)).time
+    for earlier in (Revisited(first.url, time), Revisited(first.url, read_back)):
+        member = revisit_record(again, earlier, not_modified)
+        assert fields_of(member)["WARC-Refers-To-Date"] == date
+        assert len(names_in(member)) == len(set(names_in(member)))
+
+
+@pytest.mark.parametrize("not_modified", [True, False])
+def test_a_revisit_holds_no_page(not_modified: bool) -> None:
+    member = revisit_record(ArchivedResponse("http://a.org/", 1.7e9, OK, b"body"), EARLIER, not_modified)
+    with pytest.raises(ValueError, match="no response"):
+        page_of(member)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.seeds_from import SeedsFrom, seeds_from
 from orienteer.errors import InputError
+from orienteer.progress import silent
 
 if TYPE_CHECKING:
     from orienteer.crawl.live import LiveCrawl
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 2.0
 
-_GOAL, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Scope", "Politeness", "Network", "Output"
+_GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
+_ANY_PAGE = "https://example.org/"
 
 
 def crawl(
@@ -39,10 +42,41 @@ def crawl(
         help="What to fetch next, such as fractional:inter_host_weight=20.",
         rich_help_panel=_GOAL,
     ),
+    refresh: bool = typer.Option(
+        False, "--refresh", help="Look at the pages of a crawl folder again: what is new, what has changed."
+    ),
     by_certificate: bool | None = typer.Option(
         None, "--by-certificate", help="Stop by the certificate, whatever the policy.", rich_help_panel=_GOAL
     ),
     damping: float | None = typer.Option(None, help="Chance that a surfer follows a link.", rich_help_panel=_GOAL),
+    seeds_path: Path | None = typer.Option(
+        None,
+        "--seeds-from",
+        metavar="DIR|GRAPH",
+        help="Start from pages chosen on what another crawl has found, or on a graph with URLs; pages named besides "
+        "come first. The scope is that of all of them.",
+        rich_help_panel=_SEEDS,
+    ),
+    n_seeds: int | None = typer.Option(
+        None, help="How many to choose (10), with --seeds-from or --refresh.", rich_help_panel=_SEEDS
+    ),
+    seed_hops: int | None = typer.Option(
+        None, help="Choose those that cover the most within so many links (5).", rich_help_panel=_SEEDS
+    ),
+    seed_method: str | None = typer.Option(
+        None, help="How to choose them, as orienteer seeds --method (max-weight).", rich_help_panel=_SEEDS
+    ),
+    seed_value: str | None = typer.Option(
+        None,
+        metavar="FILE|paper",
+        help="What pages are worth, as orienteer seeds --value (paper for a crawl, 1 for a graph).",
+        rich_help_panel=_SEEDS,
+    ),
+    trust_by: str | None = typer.Option(
+        None,
+        help="Trust seeds alike (uniform), or in proportion to the value that each adds (value).",
+        rich_help_panel=_SEEDS,
+    ),
     scope: str | None = typer.Option(
         None, help="host, site, prefix (the seeds' folders) or web.", rich_help_panel=_SCOPE
     ),
@@ -93,6 +127,9 @@ def crawl(
     The same command again goes on where the crawl was, after whatever stopped it. Ctrl-C finishes what is under way;
     a second Ctrl-C stops at once.
 
+    With --refresh an epoch begins, or goes on if it was interrupted: new seeds are chosen from what is known, pages
+    that may have changed are asked for, and servers may say that they have not. What is missing is kept for some days.
+
     Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
 
     Example: [bold]orienteer crawl https://example.org --until 0.98 -o example[/bold]
@@ -110,11 +147,21 @@ def crawl(
             "connect_to": connect_to, "allow_private": allow_private, "content_types": _content_types(content_type),
         },
     }  # fmt: skip
-    folder, plan = _planned(places or [], output, settings, given)
-    run(folder, plan, metrics, json, quiet)
+    choice: dict[str, Any] = {"n_seeds": n_seeds, "hops": seed_hops, "method": seed_method}
+    if refresh:
+        given["refresh"], choice = choice, {}
+        _expect_crawl(places or [], output, seeds_path)
+    start = seeds_from(
+        seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else _say
+    )
+    folder, plan = _planned(places or [], output, settings, given, start)
+    run(folder, plan, metrics, json, quiet, refresh)
 
 
-def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False) -> None:
+def run(
+    folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
+    refresh: bool = False,
+) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     with ExitStack() as until_the_end:
         # Before anything is opened: a port that is taken is known at once.
@@ -127,7 +174,9 @@ def run(folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = 
             from orienteer.crawl.figures import Watch
             from orienteer.crawl.session import opened, reported
 
-            live = until_the_end.enter_context(opened(folder, plan))
+            with display.progress_bar() as progress:
+                shown = silent if quiet or json else progress
+                live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown))
         until_the_end.enter_context(_stoppable(live))
         watch = Watch(live)
         with crawl_display.shown(folder, quiet or json) as show:
@@ -198,36 +247,74 @@ def _say(line: str) -> None:
 
 
 def _planned(
-    places: list[str], output: Path | None, settings: Path | None, given: dict[str, dict[str, Any]]
+    places: list[str],
+    output: Path | None,
+    settings: Path | None,
+    given: dict[str, dict[str, Any]],
+    start: SeedsFrom | None,
 ) -> tuple[Path, CrawlPlan]:
-    """The folder and the plan: what the folder was made with, the settings file over it, the options over both."""
-    from orienteer.crawl.plan import CrawlPlan, canonical_seeds, tables_of
-    from orienteer.settings import merged
+    """The folder and the plan; `given` are the options."""
+    from orienteer.crawl.plan import canonical_seeds
     from orienteer.store.folder import settings_of_folder
-    from orienteer.url import host_of
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
     seeds = () if continues else canonical_seeds(places)
-    if continues:
-        folder = Path(places[0])
-    elif output is not None:
-        folder = output
-    elif seeds:
-        folder = Path(host_of(seeds[0]).replace(":", "-") + "-crawl")
-    else:
+    folder = Path(places[0]) if continues else output or _named_after(seeds)
+    stored = None if folder is None else settings_of_folder(folder)
+    if start is not None and folder is not None and stored is not None:
+        start.continued(folder, stored, seeds)
+        seeds = ()
+    elif start is not None and not continues:
+        # It may take long to choose seeds: what is wrong with the other settings is said before.
+        given["crawl"] |= {"seeds": (_ANY_PAGE,), "trust": ()}
+        _plan(None, None, settings, given)
+        chosen = start.chosen(seeds)
+        seeds, given["crawl"]["trust"] = chosen.seeds, chosen.trust
+        folder = folder or _named_after(seeds)
+        stored = None if folder is None else settings_of_folder(folder)
+    if folder is None:
         raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to go on with")
-    stored = settings_of_folder(folder)
-    settings_path = folder / "crawl.toml"
+    if seeds:
+        given["crawl"]["seeds"] = seeds
+    return folder, _plan(folder, stored, settings, given)
+
+
+def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | None) -> None:
+    """What a refresh needs is a crawl folder, and nothing else to start from."""
+    from orienteer.store.folder import settings_of_folder
+
+    if seeds_path is not None:
+        raise InputError("--refresh chooses seeds from its own crawl folder; --seeds-from is for a new crawl")
+    place = output or (places[0] if places else None)
+    if place is None:
+        raise InputError("--refresh: which crawl? Name its folder")
+    if settings_of_folder(Path(place)) is None:
+        raise InputError(f"--refresh: {place} is no crawl folder, so there is nothing to look at again")
+
+
+def _named_after(seeds: tuple[str, ...]) -> Path | None:
+    """The folder of a crawl from these pages, where no other is named."""
+    from orienteer.url import host_of
+
+    return Path(host_of(seeds[0]).replace(":", "-") + "-crawl") if seeds else None
+
+
+def _plan(
+    folder: Path | None, stored: str | None, settings: Path | None, given: dict[str, dict[str, Any]]
+) -> CrawlPlan:
+    """What the folder was made with, the settings file over it, the options over both."""
+    from orienteer.crawl.plan import CrawlPlan, tables_of
+    from orienteer.settings import merged
+
+    settings_path = (folder or Path()) / "crawl.toml"
     tables = [tables_of(stored, str(settings_path))] if stored is not None else []
     if settings is not None:
         tables.append(tables_of(_text_of(settings), str(settings)))
-    if seeds:
-        given["crawl"]["seeds"] = seeds
     where = str(settings) if settings is not None else str(settings_path)
     merged_tables = merged(*tables, given)
     if not merged_tables.get("crawl", {}).get("seeds"):
         raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")
-    return folder, CrawlPlan.of_tables(merged_tables, where)
+    return CrawlPlan.of_tables(merged_tables, where)
 
 
 def _text_of(path: Path) -> str:

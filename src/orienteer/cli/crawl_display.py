@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orienteer.cli import display
+from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.graph.coverage import Certificate, percent
 
@@ -37,7 +38,7 @@ _LINE_EVERY_S = 10.0
 # one line lower than it was drawn, and a part of it behind.
 _ROOM_FOR_ECHO = 4
 _KINDS_OF_ERROR = 6
-_NO_ERRORS = frozenset(("ok", "redirect"))
+_NO_ERRORS = frozenset(("ok", "redirect", "not modified"))
 
 Clock = Callable[[], float]
 
@@ -195,8 +196,14 @@ def _report_rows(report: Report) -> Table:
     verdict = "reached" if report.goal_reached else "not reached"
     why = ending(report.stopped_because, figures.until, figures.budget)
     rows.add_row("goal", Text.assemble((verdict, style), f": {why}"))
-    add_fact(rows, "coverage", certificate_in_words(figures.certificate))
-    add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
+    if report.library is None:
+        add_fact(rows, "coverage", certificate_in_words(figures.certificate))
+        add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
+    else:
+        add_fact(rows, "coverage", certificate_in_words(report.library))
+        add_fact(rows, f"epoch {figures.epoch}", epoch_in_words(figures.certificate))
+        add_fact(rows, "pages", _pages(figures))
+        add_fact(rows, "", kept_in_words(figures.visits, report.refresh))
     add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_given_up else "")
     add_fact(rows, "errors in this run", _errors(figures))
     add_fact(rows, "dead ends", _dead(report.dead))
@@ -226,6 +233,12 @@ def certificate_in_words(proved: Certificate) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def epoch_in_words(proved: Certificate) -> str:
+    """The certificate of an epoch after the first: what was looked at again, or need not be."""
+    bounds = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
+    return f"{bounds} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
+
+
 def _next_commands(report: Report) -> list[tuple[str, str]]:
     """Commands to try, and what for, in a column."""
     folder = shlex.quote(plain(str(report.folder)))
@@ -237,6 +250,8 @@ def _next_commands(report: Report) -> list[tuple[str, str]]:
         commands.insert(0, (f"orienteer crawl {folder}", "go on"))
     elif report.stopped_because == "budget":
         commands.insert(0, (f"orienteer crawl {folder} --budget {2 * report.figures.n_done}", "go on"))
+    else:
+        commands.append((f"orienteer crawl {folder} --refresh", "later: look again"))
     width = max(len(command) for command, _ in commands)
     return [(command.ljust(width), why) for command, why in commands]
 
@@ -262,6 +277,8 @@ def _other_goal(figures: Figures) -> str:
 
 
 def _pages(figures: Figures) -> str:
+    if figures.epoch:
+        return visits_in_words(figures.visits)
     return f"{figures.n_fetched:,} fetched, {figures.n_failed:,} failed, {figures.n_blocked:,} blocked"
 
 

@@ -73,6 +73,7 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         return told
     told += [
         ("when", moment(row.time)),
+        ("looked at again", _revisits(facts)),
         ("answer", _answer(row)),
         ("redirects to", plain(facts.redirect_to or "", 3000)),
         ("title", plain(row.title, 300)),
@@ -84,6 +85,20 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         ("archive", _archive(facts)),
     ]
     return told
+
+
+def _revisits(facts: PageFacts) -> str:
+    """What refreshes have seen of the page."""
+    from orienteer.cli.wording import counted, moment
+
+    seen = facts.revisits
+    if seen is None:
+        return ""
+    checked = f"{counted(seen.n_checks, 'time')}, found changed {counted(seen.n_changes, 'time')}"
+    last = f"; last on {moment(seen.checked)}" if seen.n_checks else ""
+    if seen.missing_since is None:
+        return checked + last
+    return f"{checked}{last}; missing since {moment(seen.missing_since)}, kept as it was"
 
 
 def _depth(facts: PageFacts) -> str:

@@ -98,6 +98,8 @@ def metrics_text(figures: Figures) -> str:
         _single("coverage_upper", "gauge", "Share of all rank that fetched pages can have at most.", proved.upper),
         _single("blocked_mass", "gauge", "Mass that waits on pages that cannot be fetched.", proved.blocked),
         _family("outcomes_total", "counter", "Answers in this run, by outcome.", "outcome", figures.outcomes),
+        _single("epoch", "gauge", "Number of the epoch; 0 is the first crawl.", figures.epoch),
+        _family("visits_total", "counter", "Pages in a refresh, by what was found.", "kind", figures.visits),
         _single("elapsed_seconds", "gauge", "Time since this run began.", figures.elapsed_s),
     ))  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -41,7 +40,7 @@ def replay(
         "n_missing": result.n_missing,
         "stopped_because": result.stopped_because,
         "goal_reached": result.goal_reached,
-        "certificate": asdict(result.certificate) | {"text": str(result.certificate)},
+        "certificate": result.certificate.as_dict(),
     }
     if json:
         display.print_json(facts)

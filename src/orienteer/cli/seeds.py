@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, order_file
-from orienteer.cli.web_argument import loaded_web, url_of
+from orienteer.cli.web_argument import hosted, loaded_web, url_of
 from orienteer.cli.wording import counted, plain
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from orienteer.crawl.page_values import PaperValues
     from orienteer.evaluate.cost import Cost
     from orienteer.evaluate.seed_compare import SeedComparison, Series
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.progress import Progress
     from orienteer.seeds.select import SeedSelection
+    from orienteer.seeds.value import Value
 
 _URL_CHARS = 200
 _NONE = "–"
@@ -40,9 +42,15 @@ def seeds(
         None, help="host or site: split the graph, and share the seeds out by the value of the parts."
     ),
     per_site: bool = typer.Option(False, "--per-site", help="The same as --per site."),
-    value: Path | None = typer.Option(
-        None, help="What pages are worth: a FILE of numbers, one a page; or of lines `page value`, the others worth 1."
+    value: str | None = typer.Option(
+        None,
+        metavar="FILE|paper",
+        help="What pages are worth: a FILE of numbers, one a page; or of lines `page value`, the others worth 1. Or "
+        "the word paper: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not crawled, less on "
+        "sites with duplicates; in a graph that is no crawl folder all pages count as crawled.",
     ),
+    spam: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that are spam, one a line."),
+    clicked: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that were clicked."),
     rng: int = typer.Option(0, help="For random and sketched-greedy: other numbers, other draws."),
     compare: bool = typer.Option(False, "--compare", help="All methods, for 1 to SEEDS seeds and 1 to HOPS hops."),
     plot: Path | None = typer.Option(None, help="With --compare: write the curves to this .png or .svg."),
@@ -68,23 +76,65 @@ def seeds(
     make_method(method)
     order_file.check_place(out)
     per = _division(per, per_site)
+    worth = _Worth(value, spam, clicked)
     if compare:
         _refuse(out, "--out")
-        _compare(graph, format, (k, hops, depth), per, value, plot, json)
+        _compare(graph, format, (k, hops, depth), per, worth, plot, json)
         return
     _refuse(plot, "--plot without --compare")
     with display.progress_bar() as progress:
-        web = loaded_web(graph, format, progress)
-        found, cost = _measured(web, (k, hops, method, value, depth, per, rng), progress)
+        web, values = worth.of(graph, format, progress)
+        found, cost = _measured(web, (k, hops, method, values, depth, per, rng), progress)
         if out is not None:
             _write(out, web, found)
     if json:
         facts = found.as_dict()
         for entry in facts["seeds"]:
             entry["url"] = url_of(web, entry["page"])
-        display.print_json(facts | {"cpu_s": round(cost.cpu_s, 4)})
+        display.print_json(facts | worth.facts() | {"cpu_s": round(cost.cpu_s, 4)})
     else:
-        _print(web, found, cost)
+        _print(web, found, worth, cost)
+
+
+class _Worth:
+    """`--value`, `--spam` and `--clicked`: what the pages are worth."""
+
+    def __init__(self, value: str | None, spam: Path | None, clicked: Path | None) -> None:
+        from orienteer.seeds.value import PAPER
+
+        self.value, self.spam, self.clicked = value, spam, clicked
+        self.is_paper = value == PAPER
+        self.by_paper: PaperValues | None = None  # once the graph is read
+        for name, path in (("--spam", spam), ("--clicked", clicked)):
+            if path is not None and not self.is_paper:
+                raise InputError(f"{name} {path}: goes with --value {PAPER} only")
+
+    def of(self, graph: Path, format: str | None, progress: Progress) -> tuple[LinkGraph, Value]:
+        """The graph, and the values of its pages."""
+        if not self.is_paper:
+            return loaded_web(graph, format, progress), self.value
+        from orienteer.crawl.page_values import paper_values
+        from orienteer.crawl.snapshot import web_at
+
+        web = web_at(graph, format, progress)
+        self.by_paper = paper_values(web, self.spam, self.clicked)
+        return hosted(web.graph), self.by_paper.values
+
+    def facts(self) -> dict[str, int]:
+        """What the paper's rule found, if it was asked for."""
+        if self.by_paper is None:
+            return {}
+        return {name: n for name, n in self.by_paper._asdict().items() if name != "values"}
+
+    def __str__(self) -> str:
+        if self.by_paper is None:
+            return ""
+        _, n_spam, n_clicked, n_links = self.by_paper
+        parts = ["1 a page"]
+        parts += [f"-10 for {counted(n_spam, 'spam page')}"] * (n_spam > 0)
+        parts += [f"10 for {counted(n_clicked, 'clicked page')}"] * (n_clicked > 0)
+        parts += [f"at most 1 more for each of {counted(n_links, 'link')} to pages not crawled"] * (n_links > 0)
+        return f"Value by the paper: {', '.join(parts)}."
 
 
 def _division(per: str | None, per_site: bool) -> str | None:
@@ -118,7 +168,7 @@ def _measured(web: LinkGraph, wanted: tuple[Any, ...], progress: Progress) -> tu
     return found, cost
 
 
-def _print(web: LinkGraph, found: SeedSelection, cost: Cost) -> None:
+def _print(web: LinkGraph, found: SeedSelection, worth: _Worth, cost: Cost) -> None:
     from rich.markup import escape
 
     out = display.console()
@@ -137,11 +187,13 @@ def _print(web: LinkGraph, found: SeedSelection, cost: Cost) -> None:
         table.add_row(*row)
     looked = f", looking {counted(found.depth, 'link')} far" if found.depth is not None else ""
     out.print(f"{counted(len(found.seeds), 'seed')} by {found.method}{looked}; {counted(found.hops, 'hop')}.")
+    if str(worth):
+        out.print(str(worth))
     out.print(table)
     covered = f"{found.n_covered:,} of {counted(found.n_pages, 'page')}"
-    worth = f", worth {_amount(found.value)} ({display.share(found.value, found.total_value)} of all value above 0)"
+    valued = f", worth {_amount(found.value)} ({display.share(found.value, found.total_value)} of all value above 0)"
     out.print(
-        f"Together they cover {covered} ({display.share(found.n_covered, found.n_pages)}){worth * with_value}; "
+        f"Together they cover {covered} ({display.share(found.n_covered, found.n_pages)}){valued * with_value}; "
         f"{cost.cpu_s:.2f} s of CPU."
     )
     if len(found.seeds) < found.k:
@@ -177,7 +229,7 @@ def _name(web: LinkGraph, page: int) -> str:
 
 
 def _compare(
-    graph: Path, format: str | None, sizes: tuple[int, int, int], per: str | None, value: Path | None,
+    graph: Path, format: str | None, sizes: tuple[int, int, int], per: str | None, worth: _Worth,
     plot: Path | None, json: bool,
 ) -> None:  # fmt: skip
     """The comparison of all methods, as tables, as JSON, as a plot."""
@@ -190,22 +242,24 @@ def _compare(
         checked_target(plot)
     k, hops, depth = sizes
     with display.progress_bar() as progress:
-        web = loaded_web(graph, format, progress)
-        found = compare_seeds(web, k, hops, value, depth, per=per, progress=progress)
+        web, values = worth.of(graph, format, progress)
+        found = compare_seeds(web, k, hops, values, depth, per=per, progress=progress)
         if plot is not None:
             seed_plot.write_seed_plot(found, plot)
     if json:
-        display.print_json(found.as_dict() | {"plots": [] if plot is None else [str(plot)]})
+        display.print_json(found.as_dict() | worth.facts() | {"plots": [] if plot is None else [str(plot)]})
         return
-    _print_comparison(found)
+    _print_comparison(found, worth)
     if plot is not None:
         print(plot)
 
 
-def _print_comparison(found: SeedComparison) -> None:
+def _print_comparison(found: SeedComparison, worth: _Worth) -> None:
     out = display.console()
     webs = f"mean of {counted(found.n_webs, found.per)}" if found.per else counted(found.n_pages, "page")
     out.print(f"Improvement over random seeds; {webs}.")
+    if str(worth):
+        out.print(str(worth))
     for measure in found.measures:
         title = f"{measure} covered, {counted(found.hops, 'hop')}, by seeds"
         out.print(_comparison_table(found, found.by_seeds, measure, title))

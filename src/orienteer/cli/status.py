@@ -50,6 +50,12 @@ def print_status(found: FolderStatus) -> None:
     for name, fact in (*settings_in_words(found), *progress_in_words(found)):
         add_fact(rows, name, fact)
     out.print(rows)
+    if found.epochs:
+        from orienteer.cli.epoch_display import epochs_table, savings_in_words
+
+        out.print()
+        out.print(epochs_table(found.epochs))
+        out.print(savings_in_words(found.epochs))
     if found.hosts:
         out.print(_hosts_table(found))
         out.print(_other_hosts(found))
@@ -97,6 +103,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("last page", moment(last) if last is not None else ""),
         ("stopped", _stopped(found)),
         ("coverage", _coverage(found)),
+        ("in this epoch", _coverage_of_epoch(found)),
         ("fetched", _pages(found, PageState.FETCHED)),
         ("failed", _pages(found, PageState.FAILED)),
         ("blocked", _pages(found, PageState.BLOCKED)),
@@ -127,10 +134,22 @@ def _stopped(found: FolderStatus) -> str:
 def _coverage(found: FolderStatus) -> str:
     from orienteer.cli.crawl_display import certificate_in_words
 
+    if found.epochs:
+        older = "" if found.report_is_current else " (as of the last refresh that came to its end)"
+        return "" if found.library is None else certificate_in_words(found.library) + older
     if found.certificate is None:
         return ""
     older = "" if found.figures_are_current else " (as of some pages ago)"
     return certificate_in_words(found.certificate) + older
+
+
+def _coverage_of_epoch(found: FolderStatus) -> str:
+    from orienteer.cli.crawl_display import epoch_in_words
+
+    if not found.epochs or found.certificate is None or (found.figures or {}).get("epoch") != found.epochs[-1].number:
+        return ""
+    older = "" if found.figures_are_current else " (as of some pages ago)"
+    return epoch_in_words(found.certificate) + older
 
 
 def _pages(found: FolderStatus, state: int) -> str:

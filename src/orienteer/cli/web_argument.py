@@ -22,9 +22,13 @@ def loaded_graph(path: Path, format: str | None, progress: Progress) -> LinkGrap
 
 def loaded_web(path: Path, format: str | None, progress: Progress) -> LinkGraph:
     """The graph, with the hosts that its URLs tell where it has none of its own."""
+    return hosted(loaded_graph(path, format, progress))
+
+
+def hosted(web: LinkGraph) -> LinkGraph:
+    """The same graph, with the hosts that its URLs tell where it has none of its own."""
     from orienteer.graph.hosts import with_hosts
 
-    web = loaded_graph(path, format, progress)
     return with_hosts(web) if web.hosts is None and web.urls is not None else web
 
 

@@ -35,6 +35,7 @@ def checkpoint(crawl: Crawl) -> Arrays:
         "crawl.blocked": np.array(crawl.blocked_pages, np.uint32),
         "crawl.state": crawl.states(),
         "crawl.own_proof_holds": np.array(crawl.own_proof_holds),
+        "crawl.n_unasked": np.array(crawl.n_unasked),
         "frontier.pages": pages,
         "frontier.priorities": priorities,
     }
@@ -56,6 +57,7 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
         blocked=array("I", arrays["crawl.blocked"].tobytes()),
         states=arrays["crawl.state"],
         own_proof_holds=bool(arrays["crawl.own_proof_holds"]),
+        n_unasked=int(arrays["crawl.n_unasked"]),
         waiting=(arrays["frontier.pages"], arrays["frontier.priorities"]),
     )
 

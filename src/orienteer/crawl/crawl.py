@@ -16,7 +16,8 @@ Whoever drives it, a simulation or the network, does the same:
 
 A failed page counts as fetched without links: the attempt found out what there is. A blocked one does not; its mass is
 out of reach and reported. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes
-after all that are linked to.
+after all that are linked to. What comes of a page may be known without asking its host (`asked=False`: robots.txt
+forbids it, or it was seen not long ago): that costs no budget, and the host need not rest for it.
 
 To resume, tell a new Crawl the same events in the same order: `take` each page instead of asking for the `next`.
 """
@@ -77,12 +78,12 @@ class Goal:
         if self.budget is not None and self.budget < 1:
             raise InputError(f"budget is {self.budget}; it must be at least one page")
 
-    def is_reached(self, stopped_because: str, n_fetched: int) -> bool:
+    def is_reached(self, stopped_because: str, n_asked: int) -> bool:
         """Whether a crawl that ended for this reason did what it was asked to."""
         if self.until is not None:
             return stopped_because == "coverage"
         if self.budget is not None:
-            return n_fetched >= self.budget
+            return n_asked >= self.budget
         return stopped_because == "frontier empty"
 
 
@@ -105,6 +106,7 @@ class Crawl:
         self.web = GrowingGraph()
         self.frontier = Frontier(politeness)
         self.order = array("I")
+        self.n_unasked = 0  # pages of the order that nobody was asked for
         self.stopped_because: str | None = None
         self.web.know(int(trusted.pages.max()) + 1)
         if hosts is not None:
@@ -156,31 +158,33 @@ class Crawl:
         if len(new) and self.stopped_because == "frontier empty":
             self.stopped_because = None
 
-    def fetched(self, page: int, links: ArrayLike, now: float = 0.0, hosts: ArrayLike | None = None) -> None:
+    def fetched(
+        self, page: int, links: ArrayLike, now: float = 0.0, hosts: ArrayLike | None = None, asked: bool = True
+    ) -> None:
         """The page came back with these links; `hosts` are those of the link targets."""
-        self._arrive(page, PageState.FETCHED, now)
+        self._arrive(page, PageState.FETCHED, now, None if asked else 0.0)
         self.web.add(page, links)
         if hosts is not None:
             self.web.set_hosts(links, hosts)
-        self._take_in(page, self.policy.fetched(page, self.web))
+        self._take_in(page, self.policy.fetched(page, self.web), asked)
 
-    def failed(self, page: int, now: float = 0.0) -> None:
+    def failed(self, page: int, now: float = 0.0, asked: bool = True) -> None:
         """The page is not there, or will never answer: it is a page without links."""
-        self._arrive(page, PageState.FAILED, now)
+        self._arrive(page, PageState.FAILED, now, None if asked else 0.0)
         self.web.add(page, [])
-        self._take_in(page, self.policy.fetched(page, self.web))
+        self._take_in(page, self.policy.fetched(page, self.web), asked)
 
-    def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None) -> None:
+    def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None, asked: bool = True) -> None:
         """The page is another name of `target`: its whole mass goes there, undamped.
 
         One that comes back to itself is the name of nothing: it has failed.
         """
         if self.n_redirects_from(target, until=page) is None:
-            return self.failed(page, now)
+            return self.failed(page, now, asked)
         self.coverage.know(max(page, target) + 1)
         self.coverage.alias[page] = True
         self.own_proof_holds = False
-        self.fetched(page, [target], now, None if host is None else [host])
+        self.fetched(page, [target], now, None if host is None else [host], asked)
 
     def n_redirects_from(self, page: int, until: int) -> int | None:
         """How many redirects one follows from this page on; None if they lead to the page `until`."""
@@ -192,10 +196,10 @@ class Crawl:
             n += 1
         return None
 
-    def blocked(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
-        """The page must not or cannot be fetched; its host rests for the delay, 0 if it was not asked at all."""
+    def blocked(self, page: int, now: float = 0.0, asked: bool = True) -> None:
+        """The page must not or cannot be fetched."""
         if self.state(page) is PageState.IN_FLIGHT:
-            self._arrive(page, PageState.BLOCKED, now, delay_s)
+            self._arrive(page, PageState.BLOCKED, now, None if asked else 0.0)
         else:
             self._move(page, PageState.BLOCKED)
             self.frontier.remove(page)
@@ -226,10 +230,12 @@ class Crawl:
         blocked: array[int],
         states: NDArray[np.uint8],
         own_proof_holds: bool,
+        n_unasked: int,
         waiting: tuple[NDArray[np.uint32], NDArray[np.float64]],
     ) -> None:
         """Take over what another Crawl of the same pages had come to (see crawl/checkpoint.py)."""
         self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
+        self.n_unasked = n_unasked
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
         self.frontier = Frontier(self.frontier.politeness)
         self.frontier.put(*waiting, self.web.hosts[waiting[0]])
@@ -258,8 +264,13 @@ class Crawl:
     def _links(self) -> Links:
         return Links.of(self.web)
 
+    @property
+    def n_asked(self) -> int:
+        """The pages done that cost a request: what a budget counts."""
+        return len(self.order) - self.n_unasked
+
     def _budget_is_spent(self) -> bool:
-        return self.goal.budget is not None and len(self.order) + len(self._in_flight) >= self.goal.budget
+        return self.goal.budget is not None and self.n_asked + len(self._in_flight) >= self.goal.budget
 
     def _move(self, page: int, new: PageState) -> None:
         self._state = grown(self._state, page + 1)
@@ -274,9 +285,10 @@ class Crawl:
         self.frontier.release(int(self.web.hosts[page]), now, delay_s)
         return self._in_flight.pop(page)
 
-    def _take_in(self, page: int, changed: Priorities) -> None:
+    def _take_in(self, page: int, changed: Priorities, asked: bool) -> None:
         """A page and its links are in the web: note it, reorder the frontier, see whether the goal is reached."""
         self.order.append(page)
+        self.n_unasked += not asked
         links = self.web.links(page)
         self._state = grown(self._state, self.web.n_pages)
         states = self._state[links]
@@ -315,7 +327,7 @@ class Crawl:
             reached = self.policy.guarantee >= until
         if reached:
             self.stopped_because = "coverage"
-        elif self.goal.budget is not None and len(self.order) >= self.goal.budget:
+        elif self.goal.budget is not None and self.n_asked >= self.goal.budget:
             self.stopped_because = "budget"
         elif is_empty:
             self.stopped_because = "frontier empty"

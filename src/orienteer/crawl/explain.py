@@ -9,6 +9,7 @@ from typing import Any
 from orienteer.crawl.crawl import PageState
 from orienteer.crawl.folder_status import seen_urls
 from orienteer.crawl.ledger import Ledger
+from orienteer.crawl.library import other_names
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.scope import Scope
 from orienteer.errors import InputError
@@ -16,6 +17,7 @@ from orienteer.store.archive import Archive
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 from orienteer.store.survey import Survey
+from orienteer.store.visits import Revisits
 from orienteer.url import canonical_url
 
 MAX_SOURCES = 10
@@ -51,7 +53,7 @@ class PageFacts:
     `page` is None where it was never seen; `row` is None where it is not done, and then `waiting` is its place in the
     frontier, None where it is not there either. `number` counts the pages that count as fetched, up to this one.
     `seen_as` is the same page under the other of http and https, if only that is known. `host_trouble` is why its host
-    was given up, if that is why the page is blocked.
+    was given up, if that is why the page is blocked. `revisits` is what refreshes have seen of it, None if none has.
     """
 
     url: str
@@ -68,6 +70,7 @@ class PageFacts:
     duplicate_of: str | None = None
     near_duplicate_of: str | None = None
     host_trouble: str | None = None
+    revisits: Revisits | None = None
     waiting: Waiting | None = None
     sources: tuple[Source, ...] = ()
     n_sources: int = 0
@@ -86,6 +89,7 @@ class PageFacts:
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self)
         del facts["plan"], facts["row"]
+        facts["revisits"] = None if self.revisits is None else self.revisits._asdict()
         facts |= {"state": self.state.name.lower() if self.state is not None else "unknown", "is_seed": self.is_seed}
         facts["archive_file"] = None if self.archive_file is None else str(self.archive_file)
         if self.waiting is not None and self.waiting.priority == float("-inf"):
@@ -139,13 +143,9 @@ def _scope(survey: Survey, plan: CrawlPlan) -> Scope:
     scope = Scope(plan.scope, plan.crawl.seeds)
     if survey.n_urls() == 0:
         return scope
-    for page in range(len(plan.crawl.seeds)):
-        row = survey.page(page)
-        n_hops = 0
-        while row is not None and row.redirect_to is not None and n_hops <= plan.fetch.max_redirects:
-            scope.widen(survey.url(row.redirect_to))
-            row = survey.page(row.redirect_to)
-            n_hops += 1
+    for seed in range(len(plan.crawl.seeds)):
+        for page in other_names(survey, seed, plan.fetch.max_redirects):
+            scope.widen(survey.url(page))
     return scope
 
 
@@ -164,6 +164,7 @@ def _facts_of_row(survey: Survey, archive: Archive, row: PageRow) -> dict[str, A
         facts["number"] = survey.n_in_states(_COUNTS_AS_FETCHED, until=row.position)
     if row.outcome == _GIVEN_UP:
         facts["host_trouble"] = _host_trouble(survey, row.id)
+    facts["revisits"] = survey.revisits(row.id)
     facts["archive_file"] = None if row.archived is None else archive.path(row.archived.file)
     return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(_COUNTS_AS_FETCHED)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from orienteer.crawl.crawl import PageState
 from orienteer.crawl.live import LiveCrawl
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
+from orienteer.store.visits import VisitKind
 
 _RATE_OVER_S = 20.0
 _CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for display
@@ -23,8 +25,13 @@ _EVERY_S = 0.25
 class Figures:
     """Where a crawl stands.
 
-    Counts are of the whole crawl, rates of the last seconds; bytes, times and outcomes are of this run.
+    Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
+    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `position` tells of
+    which moment the figures are.
     """
+
+    epoch: int
+    position: int
 
     n_fetched: int
     n_failed: int
@@ -43,14 +50,15 @@ class Figures:
     until: float | None
     budget: int | None
     outcomes: dict[str, int]
+    visits: dict[str, int]
 
     @property
     def n_done(self) -> int:
-        """Pages that count as fetched: with links, without, or as another name."""
-        return self.n_fetched + self.n_failed
+        """Pages that count as fetched: with links, without, or as another name. Of an epoch, those asked for."""
+        return self.n_fetched + self.n_failed - self.visits.get(CARRIED, 0)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"certificate": asdict(self.certificate) | {"text": str(self.certificate)}}
+        return asdict(self) | {"certificate": self.certificate.as_dict()}
 
 
 class Watch:
@@ -73,7 +81,7 @@ class Watch:
         live, crawl, now = self._live, self._live.crawl, time.monotonic()
         self._refresh_certificate(now, exact)
         states = np.bincount(crawl.states(), minlength=len(PageState))
-        n_done = len(crawl.order)
+        n_done = crawl.n_asked
         self._past.append((now, n_done, self._certificate.lower))
         while self._past[0][0] < now - _RATE_OVER_S:
             self._past.popleft()
@@ -81,6 +89,8 @@ class Watch:
         goal = crawl.goal
         self._next_figures = now + _EVERY_S
         figures = Figures(
+            epoch=live.ledger.number,
+            position=live.ledger.position,
             n_fetched=int(states[PageState.FETCHED]),
             n_failed=int(states[PageState.FAILED]),
             n_blocked=int(states[PageState.BLOCKED]),
@@ -98,6 +108,7 @@ class Watch:
             until=goal.until,
             budget=goal.budget,
             outcomes=dict(live.outcomes.most_common()),
+            visits=named_visits(live.ledger.library.counts),
         )
         live.ledger.figures = figures.as_dict()
         return figures
@@ -112,6 +123,19 @@ class Watch:
         """Pages per second and rise of the lower bound per second, lately."""
         (t0, n0, lower0), (t1, n1, lower1) = self._past[0], self._past[-1]
         return ((n1 - n0) / (t1 - t0), (lower1 - lower0) / (t1 - t0)) if t1 > t0 else (0.0, 0.0)
+
+
+def named_visits(counts: Mapping[VisitKind, int]) -> dict[str, int]:
+    """How many visits there were of each kind, by its name in plain words."""
+    return {kind_name(kind): counts[kind] for kind in sorted(counts)}
+
+
+def kind_name(kind: VisitKind) -> str:
+    """`NOT_MODIFIED` as people write it: `not modified`."""
+    return kind.name.lower().replace("_", " ")
+
+
+CARRIED = kind_name(VisitKind.CARRIED)
 
 
 def dead_mass(live: LiveCrawl) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from orienteer.crawl.crawl import PageState
+from orienteer.crawl.epoch_status import EpochStatus, epochs_of
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Certificate
@@ -39,7 +40,8 @@ class HostPages:
 
 @dataclass(frozen=True)
 class FolderStatus:
-    """What a crawl folder tells. `report` was written when the last run ended, `figures` then or since.
+    """What a crawl folder tells. `report` was written when the last run ended, `figures` then or since; `position` is
+    that of the next event. `epochs` is empty while nothing was refreshed.
 
     `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
     largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen.
@@ -49,6 +51,8 @@ class FolderStatus:
     plan: CrawlPlan
     holder: int | None
     n_urls: int
+    position: int
+    epochs: tuple[EpochStatus, ...]
     groups: tuple[Group, ...]
     hosts: tuple[HostPages, ...]
     n_hosts: int
@@ -85,11 +89,17 @@ class FolderStatus:
     def report_is_current(self) -> bool:
         """Whether the report is of all that is here: a run that was killed has written none."""
         figures = (self.report or {}).get("figures")
-        return isinstance(figures, Mapping) and _n_done(figures) == self.n_pages(*DONE)
+        return isinstance(figures, Mapping) and _position(figures) == self.position
 
     @property
     def figures_are_current(self) -> bool:
-        return self.figures is not None and _n_done(self.figures) == self.n_pages(*DONE)
+        return self.figures is not None and _position(self.figures) == self.position
+
+    @property
+    def library(self) -> Certificate | None:
+        """What was proved after the last refresh of all that the crawl has."""
+        values = (self.report or {}).get("library")
+        return _certificate(values) if isinstance(values, Mapping) else None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -98,6 +108,7 @@ class FolderStatus:
             "process": self.holder or None,
             "settings": {part.name: to_table(getattr(self.plan, part.name)) for part in fields(self.plan)},
             "n_urls": self.n_urls,
+            "epochs": [epoch.as_dict() for epoch in self.epochs],
             "pages": {
                 state.name.lower(): {"n_pages": self.n_pages(state), "outcomes": self.outcomes(state)} for state in DONE
             },
@@ -129,6 +140,8 @@ def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) 
             plan=plan,
             holder=holder_of(path),
             n_urls=survey.n_urls(),
+            position=survey.next_position(),
+            epochs=tuple(epochs_of(survey, len(plan.crawl.seeds), first)),
             groups=tuple(survey.groups()),
             hosts=hosts,
             n_hosts=n_hosts,
@@ -187,8 +200,8 @@ def _report(path: Path) -> dict[str, Any] | None:
 
 
 def _newest(*written: Any) -> Mapping[str, Any] | None:
-    """The figures of the most pages; the first of equals."""
-    return max((figures for figures in written if isinstance(figures, Mapping)), key=_n_done, default=None)
+    """The figures of the latest moment; the first of equals."""
+    return max((figures for figures in written if isinstance(figures, Mapping)), key=_position, default=None)
 
 
 def _certificate(values: Mapping[str, Any]) -> Certificate | None:
@@ -199,9 +212,10 @@ def _certificate(values: Mapping[str, Any]) -> Certificate | None:
         return None
 
 
-def _n_done(figures: Mapping[str, Any]) -> int:
-    counts = (figures.get(name) for name in ("n_fetched", "n_failed", "n_blocked"))
-    return sum(count for count in counts if isinstance(count, int))
+def _position(figures: Mapping[str, Any]) -> int:
+    """The moment that figures are of; -1 where they do not tell it."""
+    position = figures.get("position")
+    return position if isinstance(position, int) else -1
 
 
 def _size_of(folder: Path, pattern: str) -> int:

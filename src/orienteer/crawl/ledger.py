@@ -5,6 +5,9 @@ known from elsewhere than a link. Opening the folder again tells them to a new C
 the old one was, whatever the policy; a checkpoint saves telling the first part. What was not acknowledged when the
 process died has not happened: those pages are fetched again.
 
+Each epoch has a Crawl of its own, from the epoch's seeds on; what it hears is the web of these days. What is kept of
+each page over all epochs is up to the `Library`.
+
 URLs are numbered in order of discovery, inside and outside the scope alike. The Crawl only hears of the links inside.
 """
 
@@ -12,34 +15,32 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.crawl.checkpoint import Arrays, checkpoint, restore
 from orienteer.crawl.crawl import Crawl, PageState
+from orienteer.crawl.depths import Depths
+from orienteer.crawl.duplicates import Duplicates
+from orienteer.crawl.library import Heard, Library, other_names
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.scope import Scope
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
-from orienteer.fetch.outcome import Fetched, Outcome
+from orienteer.fetch.headers import validators
+from orienteer.fetch.outcome import Fetched
 from orienteer.frontier.seen import SeenUrls
-from orienteer.graph.growing_graph import grown
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
-from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import NO_LINKS, PageRow
-from orienteer.store.record import ArchivedResponse
 
 _CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
 _FROM_SITEMAP = 1  # the depth of a page that a sitemap names
-# Answers that are whole: they go into the archive, whatever they say.
-_ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
 
 
 class Ledger:
@@ -49,12 +50,17 @@ class Ledger:
         self.folder = folder
         self.plan = plan
         self.database = folder.database
+        self.epoch = self.database.last_epoch()
+        self.library = Library(folder, self.epoch, plan.refresh)
         self.scope = Scope(plan.scope, plan.crawl.seeds)
         self.seen = SeenUrls(secrets.token_bytes(16))
         self.position = 0  # of the next event
         self._hops: dict[int, int] = {}  # redirects that led to a page
         self._seed_names = set(range(len(plan.crawl.seeds)))  # the seeds, and what they redirect to
-        self._depth: NDArray[np.uint16] = np.zeros(1024, np.uint16)  # 1 + links from a seed; 0: not known
+        self._depths = Depths()
+        self._duplicates = Duplicates(
+            self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
+        )
         self._unacknowledged = 0
         self._next_checkpoint = time.monotonic() + 30.0
         self.figures: dict[str, Any] | None = None  # to be kept for `status` at the next acknowledgement
@@ -65,24 +71,29 @@ class Ledger:
     def fetched(self, page: int, answer: Fetched, content: Page, now: float) -> None:
         """The page is there. Its links are numbered and followed, unless it only repeats another page."""
         digest = near_duplicates.digest(answer.content)
-        same_as = self._duplicate_of(digest)
-        similar_to = self._near_duplicate_of(page, content.text) if same_as is None else None
+        known = self.library.before(page)
+        if known is not None and known.digest == digest:
+            same_as, similar_to = known.duplicate_of, known.near_duplicate_of
+        else:
+            same_as = self._duplicates.exact(page, digest)
+            similar_to = self._duplicates.near(page, content.text, known is not None) if same_as is None else None
         merged = same_as if self.plan.crawl.duplicates == "merge" else None
         merged = similar_to if merged is None and self.plan.crawl.near_duplicates == "merge" else merged
         if merged is None:
             links, outside = self._numbered(content.links, self.depth(page) + 1)
         else:
             links, outside = np.array([merged], np.uint32), NO_LINKS
-        self._write(
-            page, PageState.FETCHED, "ok", answer, links, outside=outside, digest=digest, title=content.title,
+        etag, last_modified = validators(answer.headers)
+        self._enter(
+            page, PageState.FETCHED, "ok", answer, now, links, outside=outside, digest=digest, title=content.title,
             language=content.language, noindex=content.noindex, redirect_to=merged, duplicate_of=same_as,
-            near_duplicate_of=similar_to,
+            near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
         )  # fmt: skip
-        self._tell(page, PageState.FETCHED, merged, links, now)
 
     def redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
         """The page is elsewhere: a redirect that goes round in circles, goes on for ever or leaves the scope fails."""
-        if page in self._seed_names and not self.scope.contains([target])[0]:
+        has_moved = page in self._seed_names and not self.library.has_moved_for_now(page, answer.status)
+        if has_moved and not self.scope.contains([target])[0]:
             self.scope.widen(target)
         if not self.scope.contains([target])[0]:
             _, outside = self._numbered([target], self.depth(page))
@@ -94,20 +105,34 @@ class Ledger:
         if n_hops > self.plan.fetch.max_redirects:
             return self.failed(page, "too many redirects", answer, now, ids)
         self._note_redirect(page, int(ids[0]))
-        self._write(page, PageState.FETCHED, "redirect", answer, ids, redirect_to=int(ids[0]))
-        self._tell(page, PageState.FETCHED, int(ids[0]), ids, now)
+        self._enter(page, PageState.FETCHED, "redirect", answer, now, ids, redirect_to=int(ids[0]))
 
     def failed(
         self, page: int, outcome: str, answer: Fetched, now: float, outside: NDArray[np.uint32] = NO_LINKS
     ) -> None:
         """It is known what there is: no page, or nothing with links in it."""
-        self._write(page, PageState.FAILED, outcome, answer, NO_LINKS, outside=outside)
-        self._tell(page, PageState.FAILED, None, NO_LINKS, now)
+        self._enter(page, PageState.FAILED, outcome, answer, now, outside=outside)
 
     def blocked(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
         """The page will not be fetched; without an answer its host was not asked."""
-        self._write(page, PageState.BLOCKED, reason, answer, NO_LINKS)
-        self.crawl.blocked(page, now, 0.0 if answer is None else None)
+        self._enter(page, PageState.BLOCKED, reason, answer, now)
+
+    def not_modified(self, page: int, answer: Fetched, now: float) -> bool:
+        """The page is as it was; False if nobody knows how that is, so that the server cannot mean it."""
+        known = self.library.before(page)
+        if known is None or known.digest is None:
+            return False
+        heard = self.library.confirm(known, answer, *validators(answer.headers), self.position)
+        self._happened(page, heard, now)
+        return True
+
+    def carried(self, page: int, now: float) -> None:
+        """The page need not be asked for: what is known of it stands."""
+        self._happened(page, self.library.carry(page, self.position), now, asked=False)
+
+    def left(self, page: int, now: float) -> None:
+        """The page is too deep for this epoch."""
+        self._happened(page, self.library.leave(page, self.position), now, asked=False)
 
     def discovered(self, urls: Sequence[str]) -> int:
         """A sitemap names these pages; how many of them were new."""
@@ -123,6 +148,16 @@ class Ledger:
         self.database.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
+    @property
+    def number(self) -> int:
+        """Of the epoch: 0 is the first crawl."""
+        return 0 if self.epoch is None else self.epoch.id
+
+    @property
+    def max_depth(self) -> int | None:
+        """Links from a seed that the crawl goes; in an epoch, from a seed or a page that is due."""
+        return self.plan.scope.max_depth if self.epoch is None else self.epoch.hops
+
     # -- what is known ------------------------------------------------------------------------------------------
 
     def url(self, page: int) -> str:
@@ -137,7 +172,7 @@ class Ledger:
 
     def depth(self, page: int) -> int:
         """Links from a seed, by the shortest way known."""
-        return max(int(self._depth[page]) - 1, 0)
+        return self._depths.of(page)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -149,6 +184,12 @@ class Ledger:
             self.folder.acknowledge()
             self._unacknowledged = 0
 
+    def end_epoch(self) -> None:
+        """It has come to its end; the next refresh begins a new one."""
+        self.database.end_epoch(self.number, time.time())
+        self._unacknowledged += 1
+        self.acknowledge()
+
     def checkpoint_if_due(self, now: float) -> None:
         """Save a checkpoint, rarely enough that it costs next to nothing."""
         if now >= self._next_checkpoint:
@@ -158,12 +199,13 @@ class Ledger:
     def checkpoint(self) -> None:
         """Save what makes the next opening quick."""
         self.acknowledge()
-        self.folder.write_checkpoint(checkpoint(self.crawl) | {"position": np.array(self.position)})
+        self.folder.write_checkpoint(checkpoint(self.crawl) | self._moment())
 
-    def _write(
-        self, page: int, state: PageState, outcome: str, answer: Fetched | None, links: NDArray[np.uint32], **rest: Any
-    ) -> None:
-        archived = self._archived(answer, rest.get("digest"))
+    def _enter(
+        self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
+        links: NDArray[np.uint32] = NO_LINKS, **rest: Any,
+    ) -> None:  # fmt: skip
+        """Something came of a page: the library takes it in, the Crawl hears of it."""
         row = PageRow(
             id=page,
             position=self.position,
@@ -171,49 +213,37 @@ class Ledger:
             outcome=outcome,
             status=answer.status if answer else 0,
             time=answer.started_at if answer else time.time(),
-            archive_file=archived and archived.file,
-            archive_offset=archived and archived.offset,
-            archive_bytes=archived and archived.size_bytes,
             size_bytes=len(answer.content) if answer else 0,
             content_type=answer.content_type if answer else "",
             depth=self.depth(page),
             links=links,
             **rest,
         )
-        self.database.add_page(row)
-        self._count()
+        self._happened(page, self.library.enter(row, answer), now, asked=answer is not None)
 
-    def _archived(self, answer: Fetched | None, digest: bytes | None) -> Position | None:
-        """What was received goes into the archive, if it is whole. `digest` is of its content."""
-        if answer is None or answer.outcome not in _ARCHIVED:
-            return None
-        return self.folder.archive.append(
-            ArchivedResponse(
-                url=answer.request.url,
-                time=answer.started_at,
-                raw_headers=answer.raw_headers,
-                body=answer.body,
-                address=answer.address,
-                protocol=answer.protocol,
-                body_sha1=digest if answer.content is answer.body else None,
-            )
-        )
+    def _moment(self) -> Arrays:
+        return {"position": np.array(self.position), "epoch": np.array(self.number)}
+
+    def _happened(self, page: int, heard: Heard, now: float, asked: bool = True) -> None:
+        self._count()
+        self._depths.reach(heard.links, self.depth(page) + (heard.redirect_to is None))
+        self._tell(page, heard, now, asked)
 
     def _count(self) -> None:
         self.position += 1
         self._unacknowledged += 1
 
-    def _tell(self, page: int, state: PageState, target: int | None, links: NDArray[np.uint32], now: float) -> None:
+    def _tell(self, page: int, heard: Heard, now: float, asked: bool) -> None:
         """The Crawl hears of an event; the same when it happens and when the folder is opened again."""
-        hosts = self.seen.hosts
-        if state is PageState.BLOCKED:
-            self.crawl.blocked(page, now)
-        elif state is PageState.FAILED:
-            self.crawl.failed(page, now)
+        hosts, target = self.seen.hosts, heard.redirect_to
+        if heard.state is PageState.BLOCKED:
+            self.crawl.blocked(page, now, asked)
+        elif heard.state is PageState.FAILED:
+            self.crawl.failed(page, now, asked)
         elif target is not None:
-            self.crawl.redirected(page, target, now, int(hosts[target]))
+            self.crawl.redirected(page, target, now, int(hosts[target]), asked)
         else:
-            self.crawl.fetched(page, links, now, hosts[links])
+            self.crawl.fetched(page, heard.links, now, hosts[heard.links], asked)
 
     def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """The ids of URLs inside and outside the scope; new ones are written down."""
@@ -223,41 +253,15 @@ class Ledger:
         ids, new = self.seen.number(urls)
         if len(new):
             self.database.add_urls(first, [urls[k] for k in new.tolist()])
-        self._reach(ids, np.uint16(min(depth, 65_000) + 1))
+        self._depths.reach(ids, depth)
         inside = self.scope.contains(urls)
         numbers = ids.astype(np.uint32)
         return numbers[inside], numbers[~inside]
-
-    def _reach(self, ids: NDArray[Any], one_more_than_depth: Any) -> None:
-        self._depth = grown(self._depth, len(self.seen))
-        before = self._depth[ids]
-        self._depth[ids] = np.where(before == 0, one_more_than_depth, np.minimum(before, one_more_than_depth))
 
     def _note_redirect(self, page: int, target: int) -> None:
         self._hops[target] = max(self._hops.get(target, 0), self._hops.get(page, 0) + 1)
         if page in self._seed_names:
             self._seed_names.add(target)
-
-    # -- duplicates ---------------------------------------------------------------------------------------------
-
-    def _duplicate_of(self, digest: bytes) -> int | None:
-        return None if self.plan.crawl.duplicates == "off" else self.database.page_with_digest(digest)
-
-    def _near_duplicate_of(self, page: int, text: str) -> int | None:
-        """The first page whose text is nearly this one's. If there is none, later pages may find this one."""
-        if self.plan.crawl.near_duplicates == "off":
-            return None
-        signature = near_duplicates.signature(text)
-        if signature is None:
-            return None
-        bands = near_duplicates.bands(signature)
-        for other in self.database.pages_in_bands(bands):
-            seen_before = self.database.signature(other)
-            if seen_before is not None and near_duplicates.similarity(signature, seen_before) >= near_duplicates.NEAR:
-                return other
-        # Only here: what repeats a page need not be found by a third.
-        self.database.add_bands(page, bands, signature)
-        return None
 
     # -- opening ------------------------------------------------------------------------------------------------
 
@@ -271,9 +275,9 @@ class Ledger:
         else:
             for block in self.database.url_blocks():
                 self.seen.number_lines(block)
-        self._reach(np.arange(len(seeds)), np.uint16(1))
+        self._begin()
         self.crawl = self._new_crawl()
-        saved = self.folder.read_checkpoint()
+        saved = self._checkpoint_of_epoch()
         try:
             self._resume(saved)
         except (
@@ -288,11 +292,39 @@ class Ledger:
             self._resume(None)
         self.crawl.reconsider()
 
+    def _begin(self) -> None:
+        """Where the epoch starts, and what the scope has come to before it."""
+        if self.epoch is None:
+            return self._depths.reach(np.arange(len(self.plan.crawl.seeds)), 0)
+        self.position = self.epoch.position
+        for seed in range(len(self.plan.crawl.seeds)):
+            for page in other_names(self.database, seed, self.plan.fetch.max_redirects):
+                self._seed_names.add(page)
+                self.scope.widen(self.url(page))
+        # What is new is mostly a link away from what is due, so one may go on from there as from a seed.
+        self._depths.reach(np.append(self.epoch.seeds, self.epoch.due), 0)
+
     def _new_crawl(self) -> Crawl:
-        n_seeds = len(self.plan.crawl.seeds)
-        trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
+        epoch = self.epoch
+        if epoch is None:
+            n_seeds = len(self.plan.crawl.seeds)
+            trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), self.plan.crawl.seed_trust())
+        else:
+            trusted = TrustedPages(epoch.seeds, epoch.trust)
         policy = PolicySpec.parse(self.plan.crawl.policy).make(self.plan.crawl.damping)
-        return Crawl(policy, trusted, self.plan.goal(), self.plan.politeness, self.seen.hosts[:n_seeds])
+        crawl = Crawl(policy, trusted, self.plan.goal(), self.plan.politeness, self.seen.hosts[trusted.pages])
+        if epoch is not None:
+            crawl.discover(epoch.due, self.seen.hosts[epoch.due])
+        return crawl
+
+    def _checkpoint_of_epoch(self) -> Arrays | None:
+        saved = self.folder.read_checkpoint()
+        is_of_this = saved is not None and int(saved.get("epoch", -1)) == self.number
+        return saved if is_of_this else None
+
+    def _history(self) -> Iterator[DonePages | KnownPages]:
+        """All that the Crawl of this epoch was told."""
+        return self.database.pages_after() if self.epoch is None else self.database.visits_from(self.epoch.position)
 
     def _resume(self, saved: Arrays | None) -> None:
         """Go through all that has happened. The Crawl hears of what is not in the checkpoint."""
@@ -300,7 +332,7 @@ class Ledger:
         if told > self.database.next_position():
             raise ValueError("the checkpoint is of another crawl")
         is_restored = saved is None
-        for events in self.database.pages_after():
+        for events in self._history():
             first, last = _positions(events)
             self.position = last + 1
             n_old = 0
@@ -309,7 +341,7 @@ class Ledger:
                 n_old = int(np.searchsorted(events.positions, told))
                 self._link_again(events, n_old)
             else:
-                self._reach(events.pages, np.uint16(_FROM_SITEMAP + 1))
+                self._depths.reach(events.pages, _FROM_SITEMAP)
             if last >= told and not is_restored:
                 self._restore(saved)
                 is_restored = True
@@ -330,9 +362,8 @@ class Ledger:
 
     def _note_again(self, events: DonePages) -> None:
         """Depths and redirects, as they came about."""
-        self._depth = grown(self._depth, len(self.seen))
         is_redirect = events.redirects >= 0
-        _reach_in_order(events.pages, events.link_offsets, events.links, is_redirect, self._depth)
+        self._depths.reach_in_order(events.pages, events.link_offsets, events.links, is_redirect)
         for k in np.flatnonzero(is_redirect).tolist():
             page, target = int(events.pages[k]), int(events.redirects[k])
             if page in self._seed_names and not self.scope.contains([self.url(target)])[0]:
@@ -351,7 +382,7 @@ class Ledger:
         if state is not PageState.BLOCKED:
             self.crawl.take(page)
         links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
-        self._tell(page, state, target if target >= 0 else None, links, 0.0)
+        self._tell(page, Heard(state, target if target >= 0 else None, links), 0.0, bool(events.asked[k]))
 
 
 def _positions(events: DonePages | KnownPages) -> tuple[int, int]:
@@ -359,14 +390,3 @@ def _positions(events: DonePages | KnownPages) -> tuple[int, int]:
     if isinstance(events, KnownPages):
         return events.position, events.position
     return int(events.positions[0]), int(events.positions[-1])
-
-
-@njit(cache=True, nogil=True)
-def _reach_in_order(pages: Any, offsets: Any, links: Any, is_redirect: Any, depth: Any) -> None:
-    """Depths (plus 1) as they were found page by page; a redirect's target is as deep as the redirect."""
-    for k in range(len(pages)):
-        reached = depth[pages[k]] + (0 if is_redirect[k] else 1)
-        for j in range(offsets[k], offsets[k + 1]):
-            target = links[j]
-            if depth[target] == 0 or depth[target] > reached:
-                depth[target] = reached

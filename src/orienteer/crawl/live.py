@@ -13,6 +13,9 @@ What an answer means for a page:
     404, an image, ...               failed: there is no page, or no links in it
     403, too large, robots, too deep blocked: there may be a page, but it is not for us
     time-out, 5xx, no connection     tried again later; blocked when it stays so
+
+In an epoch, pages that were seen not long ago are not asked for, and the others with the headers that let a server say:
+not modified.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ _SAY_NOTHING_OF_THE_PAGE = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Out
 
 _GIVEN_UP = "host given up"
 _SEEDS_LOGGED = 20
+_MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for answers
 
 
 class LiveCrawl:
@@ -80,10 +84,10 @@ class LiveCrawl:
         commit_every_s = self.ledger.plan.crawl.commit_every_s
         acknowledged = time.monotonic()
         while True:
-            self._ask()
+            is_through = self._ask()
             if self.fetcher.n_under_way == 0 and self._is_over():
                 break
-            for answer in self.fetcher.poll(self._patience()):
+            for answer in self.fetcher.poll(self._patience() if is_through else 0.0):
                 self._take_in(answer)
             now = time.monotonic()
             if now - acknowledged >= commit_every_s:
@@ -101,27 +105,32 @@ class LiveCrawl:
 
     # -- asking -------------------------------------------------------------------------------------------------
 
-    def _ask(self) -> None:
-        """Start fetches while workers are free and a host may be asked."""
+    def _ask(self) -> bool:
+        """Start fetches while workers are free and a host may be asked; False if it should be called again at once."""
         if self.stop_wanted >= 2:
             self.fetcher.cancel()
         if self.stop_wanted:
-            return
+            return True
         workers = self.ledger.plan.crawl.workers
-        while self.fetcher.n_under_way < workers:
+        for _ in range(workers + _MAX_UNASKED):
+            if self.fetcher.n_under_way >= workers:
+                return True
             page = self.crawl.next(time.monotonic())
             if page is None:
-                return
+                return True
             self._ask_for(page)
+        return False
 
     def _ask_for(self, page: int) -> None:
         now = time.monotonic()
         host, url = self.ledger.host(page), self.ledger.url(page)
-        max_depth = self.ledger.plan.scope.max_depth
+        max_depth = self.ledger.max_depth
+        if self.ledger.library.stands(page):
+            return self.ledger.carried(page, now)
         if self.health.is_given_up(host):
             return self._block(page, _GIVEN_UP, None, now)
         if max_depth is not None and self.ledger.depth(page) > max_depth:
-            return self._block(page, "too deep", None, now)
+            return self._leave(page, now)
         if host in self._held:
             self._held[host].append(page)
             return
@@ -133,7 +142,7 @@ class LiveCrawl:
         elif not self.errands.allows(host, url):
             self._block(page, "robots.txt", None, now)
         else:
-            self.fetcher.start(Request(url, page))
+            self.fetcher.start(Request(url, page, self.ledger.library.request_headers(page)))
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
@@ -182,6 +191,8 @@ class LiveCrawl:
         elif outcome is Outcome.REDIRECT and answer.location is not None:
             self.outcomes["redirect"] += 1
             self.ledger.redirected(page, answer, answer.location, now)
+        elif outcome is Outcome.NOT_MODIFIED and self.ledger.not_modified(page, answer, now):
+            self.outcomes["not modified"] += 1
         elif outcome is Outcome.UNWANTED_TYPE or (outcome is Outcome.CLIENT_ERROR and answer.status not in _KEEP_OUT):
             self.outcomes[described(answer)] += 1
             self.ledger.failed(page, described(answer), answer, now)
@@ -218,6 +229,12 @@ class LiveCrawl:
             return 0.0
         self.log.note("host rests", host=name, rest_s=round(rest_s, 3), why=why)
         return rest_s
+
+    def _leave(self, page: int, now: float) -> None:
+        """The page is too deep: for good in the first crawl, for this time in an epoch."""
+        if self.ledger.epoch is None:
+            return self._block(page, "too deep", None, now)
+        self.ledger.left(page, now)
 
     def _block(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
         self.outcomes[reason] += 1
@@ -281,8 +298,8 @@ class LiveCrawl:
         self.log.note(
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
-            workers=plan.crawl.workers, delay_s=plan.politeness.delay_s, robots=plan.crawl.robots,
-            n_done=len(crawl.order), n_known=len(self.ledger.seen),
+            epoch=self.ledger.number, workers=plan.crawl.workers, delay_s=plan.politeness.delay_s,
+            robots=plan.crawl.robots, n_done=len(crawl.order), n_known=len(self.ledger.seen),
         )  # fmt: skip
 
     def _log_end(self, why: str, elapsed_s: float) -> None:

@@ -1,24 +1,30 @@
 """What a crawl was asked to do: all its settings, as `crawl.toml` in the crawl folder holds them.
 
-    [crawl]        seeds, policy, goal, how many fetches at once
+    [crawl]        seeds and their trust, policy, goal, how many fetches at once
     [scope]        which pages belong to it
     [politeness]   how often a host may be asked
     [fetch]        how a page is fetched: limits, user agent, proxy
     [retry]        what happens when it does not work out
+    [refresh]      how the pages are looked at again
 
-Some settings say what the crawl *is*: its seeds, policy, damping and scope. They stay for the life of the folder, since
-what was proved would mean something else. The others may change from one run to the next.
+Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the
+folder, since what was proved would mean something else. The others may change from one run to the next.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from orienteer.crawl.crawl import Goal
 from orienteer.crawl.host_health import RetrySettings
+from orienteer.crawl.revisiting import RefreshSettings
 from orienteer.crawl.scope import ScopeSettings
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
@@ -35,12 +41,16 @@ _DUPLICATE_CHOICES = ("off", "report", "merge")
 class CrawlSettings:
     """What to fetch, in which order, until when.
 
+    `trust` says how much each seed is trusted, a number above 0 for each, in any unit; without, all are trusted alike.
+    Seeds that turn out to be one page have their trust added up.
+
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `log`: whether
     log.jsonl is kept.
     """
 
     seeds: tuple[str, ...]
+    trust: tuple[float, ...] = ()
     policy: str = "certified"
     damping: float = 0.85
     until: float | None = None
@@ -55,9 +65,11 @@ class CrawlSettings:
     log: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seeds", canonical_seeds(self.seeds))
         if not self.seeds:
             raise InputError("seeds is empty; a crawl needs a page to start from, such as https://example.org/")
+        trust = _trust_by_seed(self.seeds, self.trust)
+        object.__setattr__(self, "seeds", canonical_seeds(self.seeds))
+        object.__setattr__(self, "trust", tuple(trust.values()))
         Goal(self.until, self.budget, self.by_certificate)
         checked_damping(self.damping)
         if PolicySpec.parse(self.policy).make(self.damping).knows_truth:
@@ -70,6 +82,11 @@ class CrawlSettings:
             if getattr(self, name) not in _DUPLICATE_CHOICES:
                 raise unknown_name(f"choice for {name}", getattr(self, name), _DUPLICATE_CHOICES)
 
+    def seed_trust(self) -> NDArray[np.float64]:
+        """The trust of each seed, summing to 1."""
+        weights = np.array(self.trust or (1.0,) * len(self.seeds))
+        return np.asarray(weights / weights.sum())
+
 
 @dataclass(frozen=True)
 class CrawlPlan:
@@ -80,6 +97,7 @@ class CrawlPlan:
     politeness: Politeness = field(default_factory=Politeness)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
+    refresh: RefreshSettings = field(default_factory=RefreshSettings)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Any], where: str) -> CrawlPlan:
@@ -90,6 +108,7 @@ class CrawlPlan:
             "politeness": Politeness,
             "fetch": FetchSettings,
             "retry": RetrySettings,
+            "refresh": RefreshSettings,
         }
         for name in tables:
             if name not in kinds:
@@ -107,7 +126,7 @@ class CrawlPlan:
 
     def continued(self, new: CrawlPlan) -> CrawlPlan:
         """This crawl gone on with under new settings; refuses those that would make it another crawl."""
-        for name in ("seeds", "policy", "damping"):
+        for name in ("seeds", "trust", "policy", "damping"):
             old_value, new_value = getattr(self.crawl, name), getattr(new.crawl, name)
             if old_value != new_value:
                 raise InputError(f"this crawl was begun with {name} {_shown(old_value)}, not {_shown(new_value)}")
@@ -134,15 +153,31 @@ def tables_of(text: str, where: str) -> dict[str, dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def canonical_seeds(texts: Sequence[str]) -> tuple[str, ...]:
     """The seeds as canonical URLs, without repeats; `example.org` will do for `https://example.org/`."""
-    seeds: dict[str, None] = {}
-    for text in texts:
-        url = canonical_url(text if "://" in text else f"https://{text}")
-        if url is None:
-            raise InputError(f"{text!r} is no address of a page; write it like https://example.org/")
-        seeds[url] = None
-    return tuple(seeds)
+    return tuple(dict.fromkeys(map(_canonical_seed, texts)))
+
+
+def _canonical_seed(text: str) -> str:
+    url = canonical_url(text if "://" in text else f"https://{text}")
+    if url is None:
+        raise InputError(f"{text!r} is no address of a page; write it like https://example.org/")
+    return url
+
+
+def _trust_by_seed(seeds: Sequence[str], trust: Sequence[float]) -> dict[str, float]:
+    """The trust of each canonical seed; empty where none is given, since all are trusted alike then."""
+    if trust and len(trust) != len(seeds):
+        raise InputError(f"trust has {len(trust):,} numbers for {len(seeds):,} seeds; it must be one for each, or none")
+    by_seed: dict[str, float] = {}
+    for seed, weight in zip(map(_canonical_seed, seeds), trust, strict=False):
+        if not 0 < weight < math.inf:
+            raise InputError(f"trust of {seed} is {weight}; it must be above 0, and finite")
+        by_seed[seed] = by_seed.get(seed, 0.0) + weight
+    # Far apart enough, the least would be rounded away.
+    if by_seed and not min(by_seed.values()) / sum(by_seed.values()) > 0:
+        raise InputError("trust: the numbers are too large, or too far apart, to be shares of 1")
+    return by_seed

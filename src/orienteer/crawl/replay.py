@@ -82,7 +82,7 @@ def replay(
         order=np.array(crawl.order, np.uint32),
         n_missing=n_missing,
         stopped_because=why,
-        goal_reached=goal.is_reached(why, len(crawl.order)),
+        goal_reached=goal.is_reached(why, crawl.n_asked),
         certificate=crawl.certificate(),
     )
 
@@ -99,7 +99,7 @@ def _crawled(
     graph, hosts = web.graph, web.graph.hosts
     assert hosts is not None
     n_seeds = len(settings.seeds)
-    trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), np.full(n_seeds, 1.0 / n_seeds))
+    trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), settings.seed_trust())
     crawl = Crawl(spec.make(settings.damping), trusted, goal, hosts=hosts[:n_seeds])
     if len(named):
         crawl.discover(named, hosts[named])

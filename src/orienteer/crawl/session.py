@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orienteer.crawl.epoch import ready_for_refresh
 from orienteer.crawl.figures import Figures, Watch, dead_mass
 from orienteer.crawl.ledger import Ledger
+from orienteer.crawl.library_certificate import library_certificate
 from orienteer.crawl.live import LiveCrawl
-from orienteer.crawl.plan import CrawlPlan, canonical_seeds
+from orienteer.crawl.plan import CrawlPlan, canonical_seeds, tables_of
+from orienteer.crawl.revisiting import RefreshSettings
 from orienteer.crawl.warm_up import warm_up
+from orienteer.errors import CrawlFolderError
 from orienteer.fetch.fetcher import Fetcher
-from orienteer.store.folder import CrawlFolder
+from orienteer.graph.coverage import Certificate
+from orienteer.progress import Progress, silent
+from orienteer.settings import merged
+from orienteer.store.folder import CrawlFolder, settings_of_folder
 
 
 @dataclass(frozen=True)
@@ -26,9 +33,14 @@ class Report:
     goal_reached: bool
     dead: float  # share of a surfer's time on pages that are not there: covered, but useless
     figures: Figures
+    library: Certificate | None = None  # after a refresh: of all that the crawl has
+    refresh: RefreshSettings = field(default_factory=RefreshSettings)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
+        library = None if self.library is None else self.library.as_dict()
+        facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict(), "library": library}
+        del facts["refresh"]  # it is in crawl.toml
+        return facts
 
 
 def live_crawl(
@@ -54,24 +66,62 @@ def live_crawl(
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     plan = CrawlPlan.of_tables(tables, "settings")
     with opened(Path(folder), plan) as live:
-        observer = Watch(live)
+        return _run(live, watch)
 
-        def tick() -> None:
-            if observer.is_due():
-                figures = observer.figures()
-                if watch is not None:
-                    watch(figures)
 
-        return reported(live, observer, live.run(tick))
+def refresh(
+    folder: str | Path,
+    *,
+    until: float | None = None,
+    budget: int | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    now: float | None = None,
+    watch: Callable[[Figures], None] | None = None,
+) -> Report:
+    """Look at the pages of a crawl again: an epoch, or the rest of one that was interrupted.
+
+    Goal and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for in the
+    epoch. `now` is the time by which pages are due, in seconds since 1970.
+    """
+    path = Path(folder)
+    goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
+    plan = plan_of_folder(path, settings or {}, {"crawl": goal})
+    with opened(path, plan, refresh=True, now=now) as live:
+        return _run(live, watch)
+
+
+def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> CrawlPlan:
+    """The plan that a crawl folder was made with, changed here and there."""
+    where = str(path / "crawl.toml")
+    text = settings_of_folder(path)
+    if text is None:
+        raise CrawlFolderError(f"{path}: there is no crawl in this folder")
+    return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
+
+
+def _run(live: LiveCrawl, watch: Callable[[Figures], None] | None) -> Report:
+    observer = Watch(live)
+
+    def tick() -> None:
+        if observer.is_due():
+            figures = observer.figures()
+            if watch is not None:
+                watch(figures)
+
+    return reported(live, observer, live.run(tick))
 
 
 @contextmanager
-def opened(path: Path, plan: CrawlPlan) -> Iterator[LiveCrawl]:
-    """A crawl folder, new or begun before, ready to run."""
-    with CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
+def opened(
+    path: Path, plan: CrawlPlan, refresh: bool = False, now: float | None = None, progress: Progress = silent
+) -> Iterator[LiveCrawl]:
+    """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch."""
+    with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
+        if refresh:
+            ready_for_refresh(folder, plan, now, progress)
         warm_up(plan)
         with Fetcher(plan.fetch) as fetcher:
             yield LiveCrawl(Ledger(folder, plan), fetcher)
@@ -79,12 +129,17 @@ def opened(path: Path, plan: CrawlPlan) -> Iterator[LiveCrawl]:
 
 def reported(live: LiveCrawl, watch: Watch, why: str) -> Report:
     """The report of a run that has ended, also written into the folder."""
+    ledger = live.ledger
+    if ledger.epoch is not None and why != "interrupted":
+        ledger.end_epoch()
     report = Report(
-        folder=live.ledger.folder.path,
+        folder=ledger.folder.path,
         stopped_because=why,
-        goal_reached=live.crawl.goal.is_reached(why, len(live.crawl.order)),
+        goal_reached=live.crawl.goal.is_reached(why, live.crawl.n_asked),
         dead=dead_mass(live),
         figures=watch.figures(exact=True),
+        library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
+        refresh=ledger.plan.refresh,
     )
-    live.ledger.folder.write_report(report.as_dict())
+    ledger.folder.write_report(report.as_dict())
     return report

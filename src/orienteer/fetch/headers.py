@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+# What servers say goes back to them in a later request: no more than the standard allows.
+_ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,200}"')
+_DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 
 
 class Headers:
@@ -62,3 +67,13 @@ class Headers:
 
     def __repr__(self) -> str:
         return f"Headers({list(self._items)!r})"
+
+
+def validators(headers: Headers) -> tuple[str, str]:
+    """ETag and Last-Modified, by which a server knows a version of a page; "" where one is not stated properly.
+
+    >>> validators(Headers([("ETag", '"a1"'), ("Last-Modified", "yesterday")]))
+    ('"a1"', '')
+    """
+    etag, date = headers.get("etag") or "", headers.get("last-modified") or ""
+    return etag if _ETAG.fullmatch(etag) else "", date if _DATE.fullmatch(date) else ""

@@ -20,7 +20,7 @@ once it is not, pages are pushed until the matter is decided, so a crawl stops a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,9 @@ class Certificate:
     blocked: float = 0.0
     frontier: float = 0.0
     unsettled: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"text": str(self)}
 
     def __str__(self) -> str:
         text = f"at least {percent(self.lower)}, at most {percent(self.upper, up=True)}"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orienteer.errors import InputError
+from orienteer.errors import InputError, OrienteerError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from orienteer.graph.link_graph import LinkGraph
 
 
@@ -28,6 +32,24 @@ def page_named(web: LinkGraph, text: str) -> int:
     if found is None:
         raise InputError(f"no page of the graph has the URL {text!r}")
     return found
+
+
+def pages_in_file(web: LinkGraph, path: Path) -> NDArray[np.bool_]:
+    """The pages that a text file names, one a line (.gz, .zst: compressed), as a mask; lines with # do not count."""
+    import numpy as np
+
+    from orienteer.graph.formats.compressed import text_of
+
+    is_named = np.zeros(web.n_pages, np.bool_)
+    for number, line in enumerate(text_of(path, str(path), "no such file of pages").splitlines(), 1):
+        name = line.strip()
+        if not name or name.startswith("#"):
+            continue
+        try:
+            is_named[page_named(web, name)] = True
+        except OrienteerError as error:
+            raise InputError(f"{path}, line {number}: {error}") from None
+    return is_named
 
 
 def is_number(text: str) -> bool:

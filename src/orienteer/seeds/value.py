@@ -21,6 +21,8 @@ from orienteer.graph.page_names import page_named
 
 Value = ArrayLike | str | PathLike[str] | None
 
+PAPER = "paper"  # stands for the paper's rule where a file of values could be named; a file of that name is ./paper
+
 _SPAM, _CLICKED = -10.0, 10.0
 
 
@@ -133,15 +135,18 @@ def paper_value(
     return values + counts * shares
 
 
-def unique_share(sites: ArrayLike, is_duplicate: ArrayLike) -> NDArray[np.float64]:
+def unique_share(sites: ArrayLike, is_duplicate: ArrayLike, is_crawled: ArrayLike | None = None) -> NDArray[np.float64]:
     """For every page the share of the pages of its site that are no duplicates: the paper's P_uniq, as measured.
+
+    With `is_crawled`, only these pages are counted, and a site without any is taken to have no duplicates.
 
     >>> unique_share([0, 0, 1, 1], [True, False, False, False]).tolist()
     [0.5, 0.5, 1.0, 1.0]
     """
     ids = np.asarray(sites, np.int64)
-    duplicate = _a_page(len(ids), "is_duplicate", is_duplicate).astype(np.float64)
-    share = 1 - np.bincount(ids, duplicate) / np.maximum(np.bincount(ids), 1)
+    counted = np.ones(len(ids)) if is_crawled is None else _a_page(len(ids), "is_crawled", is_crawled)
+    duplicate = _a_page(len(ids), "is_duplicate", is_duplicate).astype(np.bool_) * counted
+    share = 1 - np.bincount(ids, duplicate) / np.maximum(np.bincount(ids, counted), 1)
     return np.asarray(share[ids])
 
 

@@ -17,7 +17,15 @@ from typing import NamedTuple
 from orienteer.errors import CrawlFolderError
 from orienteer.store.durable import sync_folder
 from orienteer.store.failures import damaged, explained
-from orienteer.store.record import ArchivedPage, ArchivedResponse, page_of, response_record, warcinfo_record
+from orienteer.store.record import (
+    ArchivedPage,
+    ArchivedResponse,
+    Revisited,
+    page_of,
+    response_record,
+    revisit_record,
+    warcinfo_record,
+)
 
 _FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
 
@@ -62,11 +70,11 @@ class Archive:
         return self.folder / f"orienteer-{file:05}.warc.gz"
 
     def append(self, response: ArchivedResponse) -> Position:
-        member = response_record(response)
-        self._make_ready()
-        position = Position(self.end.file, self.end.size_bytes, len(member))
-        self._write(member)
-        return position
+        return self._append(response_record(response))
+
+    def append_revisit(self, response: ArchivedResponse, earlier: Revisited, not_modified: bool) -> Position:
+        """The page is as it was in the earlier record; `read` finds it there, and not at the position of this one."""
+        return self._append(revisit_record(response, earlier, not_modified))
 
     def sync(self) -> ArchiveEnd:
         """Make everything appended durable; the end to be acknowledged."""
@@ -156,6 +164,12 @@ class Archive:
             with explained(self._out_path):
                 sync_folder(self.folder)
                 sync_folder(self.folder.parent)
+
+    def _append(self, member: bytes) -> Position:
+        self._make_ready()
+        position = Position(self.end.file, self.end.size_bytes, len(member))
+        self._write(member)
+        return position
 
     def _write(self, member: bytes) -> None:
         """Append all of it, or leave the file as it was."""

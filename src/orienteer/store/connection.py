@@ -117,6 +117,14 @@ class Connection:
             self._connection.executemany(sql, rows)
 
     @contextmanager
+    def _expecting_damage(self) -> Iterator[None]:
+        """A value that SQLite read without complaint may still not be what was written."""
+        try:
+            yield
+        except (TypeError, ValueError, OverflowError) as error:
+            raise damaged(self.path, error) from None
+
+    @contextmanager
     def _writing(self) -> Iterator[None]:
         if self._failed is not None:
             raise self._failed

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from orienteer.store.connection import Connection
+from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
 from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
 
 _URLS_PER_BLOCK = 100_000
-_PAGES_PER_BATCH = 20_000
+_NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
 _ADD_PAGE = f"INSERT INTO page ({COLUMNS}) VALUES ({', '.join('?' * len(PageRow._fields))})"
+_CHANGE_PAGE = f"UPDATE page SET {', '.join(f'{name} = ?' for name in PageRow._fields)} WHERE position = ?"
 
 
 class Event(NamedTuple):
@@ -38,7 +38,7 @@ class Counts(NamedTuple):
     archive_bytes: int
 
 
-class Database(Connection):
+class Database(EpochTables):
     """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`."""
 
     # -- URLs ---------------------------------------------------------------------------------------------------
@@ -86,6 +86,10 @@ class Database(Connection):
     def add_page(self, row: PageRow) -> None:
         self._write(_ADD_PAGE, *row.stored())
 
+    def change_page(self, row: PageRow) -> None:
+        """The page is done already; what is known of it has changed. Its position must not."""
+        self._write(_CHANGE_PAGE, *row.stored(), row.position)
+
     def page(self, page: int) -> PageRow | None:
         """What came of a page; None if it is not done."""
         for values in self._rows(f"SELECT {COLUMNS} FROM page WHERE id = ?", int(page)):
@@ -96,7 +100,7 @@ class Database(Connection):
     def pages_linking_to(self, page: int) -> list[int]:
         """The pages with a link to this one, in the order they were done; reads through the links of all pages."""
         found: list[int] = []
-        for rows in self._batches(_PAGES_PER_BATCH, "SELECT id, links, outside FROM page ORDER BY position"):
+        for rows in self._batches(PAGES_PER_BATCH, "SELECT id, links, outside FROM page ORDER BY position"):
             sources = [source for source, _, _ in rows]
             with self._expecting_damage():
                 offsets, links = joined([inside + outside for _, inside, outside in rows])
@@ -127,38 +131,53 @@ class Database(Connection):
 
     def next_position(self) -> int:
         """The position of whatever happens next."""
-        last = "SELECT max(position) AS position FROM page UNION ALL SELECT max(position) FROM known"
+        last = " UNION ALL ".join(f"SELECT max(position) AS position FROM {table}" for table in _NUMBERED)
         return int(self._first(f"SELECT coalesce(max(position) + 1, 0) FROM ({last})"))
 
     def pages_after(self, position: int = -1) -> Iterator[DonePages | KnownPages]:
-        """Everything that happened behind `position`, in order."""
+        """All pages that were done for the first time behind `position`, in order, each as it was seen last."""
+        return self._with_known(position, self._done_pages)
+
+    def visits_from(self, position: int) -> Iterator[DonePages | KnownPages]:
+        """Everything that happened in the epochs from `position` on, in order."""
+        return self._with_known(position - 1, self._visited_pages)
+
+    def _with_known(
+        self, position: int, done_pages: Callable[[int, int], Iterator[DonePages]]
+    ) -> Iterator[DonePages | KnownPages]:
         sql = "SELECT position, pages FROM known WHERE position > ? ORDER BY position"
         for known_at, blob in self._rows(sql, position):
-            yield from self._done_pages(position, known_at)
+            yield from done_pages(position, known_at)
             with self._expecting_damage():
                 known = KnownPages(known_at, page_ids([blob]))
             yield known
             position = known_at
-        yield from self._done_pages(position, 2**63 - 1)
+        yield from done_pages(position, 2**63 - 1)
 
     def _done_pages(self, after: int, until: int) -> Iterator[DonePages]:
         sql = f"SELECT {HISTORY_COLUMNS} FROM page WHERE position > ? AND position <= ? ORDER BY position"
-        for rows in self._batches(_PAGES_PER_BATCH, sql, after, until):
+        for rows in self._batches(PAGES_PER_BATCH, sql, after, until):
             with self._expecting_damage():
                 done = DonePages.of_rows(rows)
             yield done
 
     # -- duplicates ---------------------------------------------------------------------------------------------
 
-    def page_with_digest(self, digest: bytes) -> int | None:
-        """The first page with this content."""
-        page: int | None = self._first("SELECT id FROM page WHERE digest = ? ORDER BY position LIMIT 1", digest)
+    def page_with_digest(self, digest: bytes, other_than: int) -> int | None:
+        """The first page with this content, apart from one."""
+        sql = "SELECT id FROM page WHERE digest = ? AND id != ? ORDER BY position LIMIT 1"
+        page: int | None = self._first(sql, digest, int(other_than))
         return page
 
     def add_bands(self, page: int, bands: Sequence[int], signature: bytes) -> None:
         """`bands` are signed numbers of 64 bits, each a hash of a part of the signature."""
         self._write_all("INSERT INTO band VALUES (?, ?)", ((band, page) for band in bands))
         self._write("INSERT INTO signature VALUES (?, ?)", page, signature)
+
+    def remove_bands(self, page: int, bands: Sequence[int]) -> None:
+        """The page is not to be found by these any more; they are all it has."""
+        self._write_all("DELETE FROM band WHERE band = ? AND page = ?", ((band, page) for band in bands))
+        self._write("DELETE FROM signature WHERE page = ?", page)
 
     def pages_in_bands(self, bands: Sequence[int], limit: int = 20) -> list[int]:
         """The pages that share one of these bands, in order; of each band the first `limit`."""
@@ -168,6 +187,12 @@ class Database(Connection):
     def signature(self, page: int) -> bytes | None:
         signature: bytes | None = self._first("SELECT signature FROM signature WHERE page = ?", int(page))
         return signature
+
+    def duplicates(self) -> NDArray[np.int64]:
+        """The pages that repeat another one, exactly or nearly, in increasing order."""
+        sql = "SELECT id FROM page WHERE duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL ORDER BY id"
+        with self._expecting_damage():
+            return np.fromiter((page for (page,) in self._rows(sql)), np.int64)
 
     # -- events and single values ----------------------------------------------------------------------------
 
@@ -190,11 +215,3 @@ class Database(Connection):
     def _json(self, text: str) -> Any:
         with self._expecting_damage():
             return json.loads(text)
-
-    @contextmanager
-    def _expecting_damage(self) -> Iterator[None]:
-        """A value that SQLite read without complaint may still not be what was written."""
-        try:
-            yield
-        except (TypeError, ValueError, OverflowError) as error:
-            raise damaged(self.path, error) from None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from orienteer.store.page_row import page_ids
 
-HISTORY_COLUMNS = "position, id, state, coalesce(redirect_to, -1), links"
+HISTORY_COLUMNS = "position, id, state, coalesce(redirect_to, -1), links, 1"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class DonePages:
     """Pages that were done one after the other: fetched, failed or blocked.
 
     The links of the k-th are `links[link_offsets[k] : link_offsets[k + 1]]`; `redirects` is the page that it redirects
-    to, -1 where it does not.
+    to, -1 where it does not. `asked` says which of them somebody was asked for.
     """
 
     positions: NDArray[np.int64]
@@ -28,17 +28,19 @@ class DonePages:
     redirects: NDArray[np.int64]
     link_offsets: NDArray[np.int64]
     links: NDArray[np.uint32]
+    asked: NDArray[np.bool_]
 
     @classmethod
     def of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> DonePages:
         """From rows of HISTORY_COLUMNS. TypeError, ValueError or OverflowError where they are damaged."""
-        positions, pages, states, redirects, blobs = zip(*rows, strict=True)
+        positions, pages, states, redirects, blobs, asked = zip(*rows, strict=True)
         return cls(
             np.array(positions, np.int64),
             np.array(pages, np.uint32),
             np.array(states, np.uint8),
             np.array(redirects, np.int64),
             *joined(blobs),
+            np.array(asked, np.bool_),
         )
 
 

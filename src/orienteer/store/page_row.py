@@ -38,6 +38,8 @@ class PageRow(NamedTuple):
     redirect_to: int | None = None
     duplicate_of: int | None = None
     near_duplicate_of: int | None = None
+    etag: str = ""
+    last_modified: str = ""
     links: NDArray[np.uint32] = NO_LINKS
     outside: NDArray[np.uint32] = NO_LINKS
 
@@ -49,9 +51,8 @@ class PageRow(NamedTuple):
 
     def stored(self) -> tuple[Any, ...]:
         """The values as SQLite takes them."""
-        texts = (_encodable(text) for text in (self.outcome, self.content_type, self.language, self.title))
-        outcome, *others = texts
-        return (*self[:3], outcome, *self[4:11], *others, *self[14:19], blob_of(self.links), blob_of(self.outside))
+        texts: dict[str, Any] = {name: _encodable(getattr(self, name)) for name in _TEXTS}
+        return (*self._replace(**texts)[:-2], blob_of(self.links), blob_of(self.outside))
 
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
@@ -60,6 +61,7 @@ class PageRow(NamedTuple):
 
 
 COLUMNS = ", ".join(PageRow._fields)
+_TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")
 
 
 def blob_of(pages: ArrayLike) -> bytes:

@@ -7,6 +7,7 @@ What stands in a record is what came over the wire, with three changes that the 
     header lines end in CRLF, whatever they ended in
 
 The body keeps its content coding. Every record is a gzip member of its own, so one page is read without the others.
+A page that was asked for again and is as it was becomes a `revisit`, which points to the record that holds it.
 fastwarc writes the framing; ISA-L compresses it, about eight times as fast as zlib and a tenth larger.
 """
 
@@ -32,6 +33,8 @@ _GZIP = 31  # zlib's number for: a gzip header, and the largest window
 _COMPRESSION_LEVEL = 2
 _MAX_HEAD_BYTES = 1 << 20
 _STANDARD = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+_SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 # Two letters of base 32 for every ten bits.
 _BASE_32 = [a + b for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" for b in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"]
@@ -56,6 +59,10 @@ class ArchivedResponse(NamedTuple):
     truncated: str | None = None
     body_sha1: bytes | None = None  # if it is known already
 
+    @property
+    def payload_sha1(self) -> bytes:
+        return self.body_sha1 or hashlib.sha1(self.body).digest()
+
 
 class ArchivedPage(NamedTuple):
     """A response as read back. The body is still content-coded; header values are Latin-1, which loses no byte."""
@@ -67,23 +74,42 @@ class ArchivedPage(NamedTuple):
     body: bytes
 
 
+class Revisited(NamedTuple):
+    """The record that holds a page which was found unchanged: the URL and the time it was archived with.
+
+    `payload_sha1` is of its body as stored, if that is known.
+    """
+
+    url: str
+    time: float
+    payload_sha1: bytes | None = None
+
+
 def response_record(response: ArchivedResponse) -> bytes:
     """The record as a gzip member."""
-    record = WarcRecord()
-    record.init_headers(WarcRecordType.response)
-    record.record_date = datetime.fromtimestamp(response.time, UTC)
-    headers = record.headers
-    headers["WARC-Target-URI"] = response.url
-    headers["Content-Type"] = "application/http; msgtype=response"
-    digest = response.body_sha1 or hashlib.sha1(response.body).digest()
-    headers["WARC-Payload-Digest"] = f"sha1:{_base_32(digest)}"
-    if response.address:
-        headers["WARC-IP-Address"] = response.address
-    if response.protocol:
-        headers["WARC-Protocol"] = response.protocol
+    record = _http_record(WarcRecordType.response, response, response.payload_sha1)
     if response.truncated:
-        headers["WARC-Truncated"] = response.truncated
+        record.headers["WARC-Truncated"] = response.truncated
     return _member(record, _head(response.raw_headers) + response.body)
+
+
+def revisit_record(response: ArchivedResponse, earlier: Revisited, not_modified: bool) -> bytes:
+    """The record, a gzip member, of a page that is still what it was in the `earlier` one; only its headers are kept.
+
+    With `not_modified` the server said so (304). Otherwise the same payload came again: the digests must be equal, in
+    the content coding in which each of them came.
+    """
+    payload_sha1 = earlier.payload_sha1 if not_modified else response.payload_sha1
+    if earlier.payload_sha1 not in (None, payload_sha1):
+        raise ValueError(f"{response.url}: its payload is not that of {_date(earlier.time)}")
+    record = _http_record(WarcRecordType.revisit, response, payload_sha1)
+    headers = record.headers
+    headers["WARC-Profile"] = _NOT_MODIFIED if not_modified else _SAME_PAYLOAD
+    headers["WARC-Refers-To-Target-URI"] = earlier.url
+    headers["WARC-Refers-To-Date"] = _date(earlier.time)
+    if not not_modified:
+        headers["WARC-Truncated"] = "length"  # so the standard calls a payload that is left out
+    return _member(record, _head(response.raw_headers))
 
 
 def warcinfo_record(file_name: str) -> bytes:
@@ -109,6 +135,28 @@ def page_of(member: bytes) -> ArchivedPage:
     headers = record.http_headers
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.items_bytes()]
     return ArchivedPage(url, record.record_date.timestamp(), headers.status_code or 0, pairs, record.reader.read())
+
+
+def _http_record(kind: WarcRecordType, response: ArchivedResponse, payload_sha1: bytes | None) -> WarcRecord:
+    """A record without its block: what is said of every response, whether it is kept whole or not."""
+    record = WarcRecord()
+    record.init_headers(kind)
+    headers = record.headers
+    headers["WARC-Date"] = _date(response.time)
+    headers["WARC-Target-URI"] = response.url
+    headers["Content-Type"] = "application/http; msgtype=response"
+    if payload_sha1 is not None:
+        headers["WARC-Payload-Digest"] = f"sha1:{_base_32(payload_sha1)}"
+    if response.address:
+        headers["WARC-IP-Address"] = response.address
+    if response.protocol:
+        headers["WARC-Protocol"] = response.protocol
+    return record
+
+
+def _date(time: float) -> str:
+    """As WARC writes it. A revisit finds its page by this text, so it is the same for the same time."""
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _head(raw_headers: bytes) -> bytes:

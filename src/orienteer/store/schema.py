@@ -2,11 +2,15 @@
 
 url         every URL seen; ids are dense from 0, in order of discovery. There is no index on the URL: it would
             double the file, and the frontier's interner answers that question from memory
-page        a row per page that is done: fetched, failed or blocked. `position` is the order in which that happened;
-            it is the row's place in the file, so rows are appended, and a resumed crawl reads them in one sweep.
+page        a row per page that is done: fetched, failed or blocked. `position` is the order in which that happened
+            first; it is the row's place in the file, so rows are appended, and a resumed crawl reads them in one sweep.
             Links are page ids as little-endian uint32, in the order of the document: those inside the scope of the
-            crawl in `links`, the others in `outside`
+            crawl in `links`, the others in `outside`. A page that is seen to have changed has its row changed
 known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
+epoch       a row per refresh: when it began and ended, the position of its first visit, where it starts (pages, their
+            trust), how many links it goes, and the pages that are due in it. The first crawl has none
+visit       what came of a page in an epoch: they share the numbering, too (see `visits`)
+revisit     a row per page that was asked for again: how often, and how often it was found changed, or missing
 signature, band    what near-duplicates are found by: a page's signature, and the pages of each band of it
 event       what happened besides: hosts that were given up, limits that were hit
 meta        single values, as JSON; among them the end of the archive
@@ -15,9 +19,9 @@ meta        single values, as JSON; among them the end of the archive
 from __future__ import annotations
 
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 1
+VERSION = 2
 
-TABLES = ("url", "page", "known", "signature", "band", "event", "meta")
+TABLES = ("url", "page", "known", "epoch", "visit", "revisit", "signature", "band", "event", "meta")
 
 SCHEMA = """
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);
@@ -41,11 +45,43 @@ CREATE TABLE page (
     redirect_to INTEGER,
     duplicate_of INTEGER,
     near_duplicate_of INTEGER,
+    etag TEXT NOT NULL,
+    last_modified TEXT NOT NULL,
     links BLOB NOT NULL,
     outside BLOB NOT NULL
 );
 CREATE INDEX page_digest ON page (digest) WHERE digest IS NOT NULL;
 CREATE TABLE known (position INTEGER PRIMARY KEY, pages BLOB NOT NULL);
+CREATE TABLE epoch (
+    id INTEGER PRIMARY KEY,
+    began REAL NOT NULL,
+    ended REAL,
+    position INTEGER NOT NULL,
+    hops INTEGER,
+    seeds BLOB NOT NULL,
+    trust BLOB NOT NULL,
+    due BLOB NOT NULL
+);
+CREATE TABLE visit (
+    position INTEGER PRIMARY KEY,
+    page INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    time REAL NOT NULL,
+    redirect_to INTEGER,
+    archive_file INTEGER,
+    archive_offset INTEGER,
+    archive_bytes INTEGER
+);
+CREATE TABLE revisit (
+    page INTEGER PRIMARY KEY,
+    first_time REAL NOT NULL,
+    checked REAL NOT NULL,
+    n_checks INTEGER NOT NULL,
+    n_changes INTEGER NOT NULL,
+    n_missing INTEGER NOT NULL,
+    missing_since REAL
+);
 CREATE TABLE signature (page INTEGER PRIMARY KEY, signature BLOB NOT NULL);
 CREATE TABLE band (band INTEGER, page INTEGER, PRIMARY KEY (band, page)) WITHOUT ROWID;
 CREATE TABLE event (

@@ -56,9 +56,10 @@ class Survey(Database):
 
     def times(self) -> tuple[float, float] | None:
         """Unix time of the first and of the last page that was done; None while there is none."""
-        first = self._first("SELECT time FROM page ORDER BY position LIMIT 1")
-        last = self._first("SELECT time FROM page ORDER BY position DESC LIMIT 1")
-        return None if first is None else (float(first), float(last))
+        sql = "SELECT coalesce(first_time, time) FROM page LEFT JOIN revisit ON page = id ORDER BY position LIMIT 1"
+        first = self._first(sql)
+        lasts = [self._first(f"SELECT time FROM {table} ORDER BY position DESC LIMIT 1") for table in ("page", "visit")]
+        return None if first is None else (float(first), max(float(last) for last in lasts if last is not None))
 
     def n_in_states(self, states: Sequence[int], until: int | None = None) -> int:
         """How many pages are in one of these states, of those done up to a position."""

@@ -42,13 +42,14 @@ MAX_PAGE_BYTES = 32 << 20
 MAX_CODINGS = 4  # of one payload; each layer of a header that asks for thousands would take its buffers
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
+NOT_MODIFIED = 304  # there is a page, in another record
 REFUSALS = frozenset((401, 402, 403, 407, 429, 451))  # there may be a page, but it was not shown
 
 
 class Answer(IntEnum):
     """What an archive has of a page."""
 
-    NONE = 0  # it is only linked to, or was refused
+    NONE = 0  # it is only linked to, was refused, or is known only to be unchanged
     PAGE = 1
     REDIRECT = 2
     NO_PAGE = 3  # an error, an image: something without links
@@ -225,7 +226,7 @@ def _read_response(block: bytes, url: str) -> tuple[Answer, list[str]]:
     except OSError:  # endless headers
         return Answer.NO_PAGE, []
     status = response.http_headers.status_code or 0
-    if status in REFUSALS or status >= 500:
+    if status == NOT_MODIFIED or status in REFUSALS or status >= 500:
         return Answer.NONE, []
     if 300 <= status < 400:
         location = response.http_headers.get_bytes(b"Location")

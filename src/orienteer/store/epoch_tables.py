@@ -1,0 +1,120 @@
+"""The tables of crawl.db that a refresh writes: its epochs, and what came of the pages in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.store.connection import Connection
+from orienteer.store.history import DonePages
+from orienteer.store.page_row import blob_of, page_ids
+from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
+
+PAGES_PER_BATCH = 20_000
+
+_VISITED = (
+    "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1), page.links, visit.kind "
+    "FROM visit LEFT JOIN page ON page.id = visit.page "
+    "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
+)
+_FETCHED = 2  # of a visit: the Crawl has heard of links
+
+
+class SeenPages(NamedTuple):
+    """All pages that are done, as arrays: what a refresh decides by which of them are due."""
+
+    pages: NDArray[np.uint32]
+    states: NDArray[np.uint8]
+    first_times: NDArray[np.float64]
+    checked: NDArray[np.float64]
+    n_checks: NDArray[np.int64]
+    n_changes: NDArray[np.int64]
+    n_missing: NDArray[np.int64]
+
+
+class EpochTables(Connection):
+    """The tables `epoch`, `visit` and `revisit`."""
+
+    def add_epoch(self, epoch: EpochRow) -> None:
+        blobs = (blob_of(epoch.seeds), epoch.trust.astype("<f8").tobytes(), blob_of(epoch.due))
+        self._write("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *epoch[:5], *blobs)
+
+    def end_epoch(self, epoch: int, time: float) -> None:
+        self._write("UPDATE epoch SET ended = ? WHERE id = ?", time, epoch)
+
+    def epochs(self) -> list[EpochRow]:
+        """All of them, the first crawl apart."""
+        found = []
+        for epoch, began, ended, position, hops, seeds, trust, due in self._rows("SELECT * FROM epoch ORDER BY id"):
+            with self._expecting_damage():
+                weights = np.frombuffer(trust, "<f8").astype(np.float64)
+                row = EpochRow(epoch, began, ended, position, hops, page_ids([seeds]), weights, page_ids([due]))
+            found.append(row)
+        return found
+
+    def last_epoch(self) -> EpochRow | None:
+        epochs = self.epochs()
+        return epochs[-1] if epochs else None
+
+    def add_visit(self, visit: Visit) -> None:
+        archived = visit.archived or (None, None, None)
+        self._write("INSERT INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *visit[:6], *archived)
+
+    def visit_counts(self, first: int, end: int | None = None) -> dict[VisitKind, int]:
+        """How many visits of each kind there were at the positions from `first` up to, not including, `end`."""
+        sql = "SELECT kind, count(*) FROM visit WHERE position >= ? AND position < ? GROUP BY kind ORDER BY kind"
+        with self._expecting_damage():
+            return {VisitKind(kind): n for kind, n in self._rows(sql, first, 2**63 - 1 if end is None else end)}
+
+    def unsent_bytes(self, first: int, end: int | None = None) -> int:
+        """The size of what servers did not send again, because it was not modified."""
+        sql = (
+            "SELECT coalesce(sum(page.size_bytes), 0) FROM visit JOIN page ON page.id = visit.page "
+            "WHERE visit.position >= ? AND visit.position < ? AND visit.kind = ?"
+        )
+        return int(self._first(sql, first, 2**63 - 1 if end is None else end, int(VisitKind.NOT_MODIFIED)))
+
+    def revisits(self, page: int) -> Revisits | None:
+        """None for a page that was never asked for again."""
+        for values in self._rows("SELECT * FROM revisit WHERE page = ?", int(page)):
+            return Revisits(*values)
+        return None
+
+    def set_revisits(self, revisits: Revisits) -> None:
+        self._write("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?)", *revisits)
+
+    def seen_pages(self) -> SeenPages:
+        sql = (
+            "SELECT page.id, page.state, coalesce(first_time, page.time), coalesce(checked, page.time), "
+            "coalesce(n_checks, 0), coalesce(n_changes, 0), coalesce(n_missing, 0) "
+            "FROM page LEFT JOIN revisit ON revisit.page = page.id ORDER BY page.position"
+        )
+        kinds: tuple[Any, ...] = (np.uint32, np.uint8, np.float64, np.float64, np.int64, np.int64, np.int64)
+        columns: list[list[NDArray[Any]]] = [[np.empty(0, kind)] for kind in kinds]
+        for rows in self._batches(PAGES_PER_BATCH, sql):
+            with self._expecting_damage():
+                for column, kind, values in zip(columns, kinds, zip(*rows, strict=True), strict=True):
+                    column.append(np.array(values, kind))
+        return SeenPages(*(np.concatenate(column) for column in columns))
+
+    def _visited_pages(self, after: int, until: int) -> Iterator[DonePages]:
+        for rows in self._batches(PAGES_PER_BATCH, _VISITED, after, until):
+            with self._expecting_damage():
+                done = DonePages.of_rows([_heard(row) for row in rows])
+            yield done
+
+
+def _heard(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row of _VISITED as one of HISTORY_COLUMNS, with the links that the Crawl has heard of at the visit.
+
+    These need not be all that is known of the page: if it could not be had, what was known of it is kept.
+    """
+    position, page, state, redirect_to, links, kind = row
+    if state != _FETCHED:
+        links = b""
+    elif redirect_to >= 0:
+        links = blob_of([redirect_to])
+    return position, page, state, redirect_to, links, kind != VisitKind.CARRIED

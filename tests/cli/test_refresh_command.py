@@ -1,0 +1,133 @@
+"""`orienteer crawl DIR --refresh`, and how epochs are told."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orienteer.cli.crawl_display import panel, print_report, progress_line
+from orienteer.cli.epoch_display import epochs_table, kept_in_words, savings_in_words, visits_in_words
+from orienteer.crawl.epoch_status import EpochStatus
+from orienteer.crawl.revisiting import RefreshSettings
+from orienteer.crawl.session import Report
+from orienteer.fake_web.changing import ChangingSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from orienteer.graph.coverage import Certificate
+from tests.cli.run import orienteer, orienteer_each, refused
+from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
+
+SEED = "http://a.test/"
+PLACES = {
+    SEED: "<title>Home</title><a href=/b>b</a><a href=/c>c</a><a href=/gone>gone</a>",
+    "http://a.test/b": "<a href=/c>c</a><a href=/d>d</a>",
+    "http://a.test/c": "<a href=/>home</a>",
+    "http://a.test/d": "the end",
+}
+VISITS = {"new": 5, "changed": 7, "unchanged": 27, "not modified": 101, "carried": 4020, "missing": 2, "left": 3}
+
+
+@pytest.fixture
+def site() -> ChangingSite:
+    return ChangingSite(MadeSite(PLACES))
+
+
+@pytest.fixture
+def web(site: ChangingSite) -> Iterator[FakeWeb]:
+    with FakeWeb(site) as web:
+        yield web
+
+
+def test_a_refresh_from_the_command_to_the_table(site: ChangingSite, web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    orienteer("crawl", SEED, "-o", folder, "--connect-to", web.address, "--delay", 0, "--ignore-robots", "--quiet")
+    site.edit("http://a.test/b", "<a href=/new>new</a>")
+    site.add("http://a.test/new", "new")
+    site.delete("http://a.test/d")
+    told = orienteer("crawl", folder, "--refresh", "--quiet").stdout
+    said = " ".join(told.split())
+    assert "goal reached: nothing is left to fetch" in said
+    assert "1 new, 1 changed, 3 unchanged (2 of them not sent again), 1 missing" in said
+    assert "1 page is kept as last seen; a page is forgotten when it is missing in 3 refreshes over 2 days" in said
+    assert "epoch 1 at least 99.99 %" in said
+    status = orienteer("status", folder).stdout
+    assert status.count("\n    1  2") == 1
+    assert "2 of the 3 times that a page was the same, it was not sent again" in status
+    facts = json.loads(orienteer("status", folder, "--json").stdout)
+    assert [epoch["n_asked"] for epoch in facts["epochs"]] == [5, 6]
+    assert facts["report"]["library"]["lower"] > 0.99
+    explained = orienteer("explain", folder, "http://a.test/d").stdout
+    assert "0 times, found changed 0 times; missing since" in explained
+    report = json.loads(orienteer("crawl", folder, "--refresh", "--json", "--n-seeds", 1, "--seed-hops", 0).stdout)
+    assert report["figures"]["epoch"] == 2
+    assert "hops = 0" in (folder / "crawl.toml").read_text()
+
+
+def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    place = tmp_path / "empty"
+    commands = [
+        (["crawl", "--refresh"], "which crawl"),
+        (["crawl", tmp_path / "none", "--refresh"], "is no crawl folder"),
+        (["crawl", place, "--refresh"], "is no crawl folder"),
+        (["crawl", SEED, "--refresh"], "is no crawl folder"),
+        (["crawl", place, "--refresh", "--seeds-from", place], "--seeds-from is for a new crawl"),
+    ]
+    for (_, wanted), done in zip(commands, orienteer_each([command for command, _ in commands]), strict=True):
+        assert done.returncode == 2
+        assert done.stderr.startswith("orienteer: ")
+        assert done.stderr.count("\n") == 1
+        assert wanted in done.stderr
+
+
+def test_an_empty_crawl_cannot_be_refreshed(tmp_path: Path) -> None:
+    from orienteer.crawl.plan import CrawlPlan, CrawlSettings
+    from orienteer.store.folder import CrawlFolder
+
+    CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=(SEED,))).to_toml()).close()
+    assert "nothing to refresh" in refused("crawl", tmp_path / "crawl", "--refresh", "--quiet")
+
+
+def test_visits_in_a_sentence() -> None:
+    assert visits_in_words(VISITS) == (
+        "142 asked for: 5 new, 7 changed, 128 unchanged (101 of them not sent again), 2 missing; 4,020 not due; "
+        "3 left for later, too many links away"
+    )
+    assert visits_in_words({}) == "0 asked for: 0 new, 0 changed, 0 unchanged"
+    assert visits_in_words({"nothing": 2}) == "2 asked for: 0 new, 0 changed, 0 unchanged, 2 new links lead to no page"
+
+
+def test_what_is_kept_is_told() -> None:
+    assert kept_in_words({"changed": 3}, RefreshSettings()) == ""
+    told = kept_in_words({"missing": 1, "out of reach": 2}, RefreshSettings(gone_after=1, gone_after_days=0.5))
+    assert told.startswith(
+        "3 pages are kept as last seen; a page is forgotten when it is missing in 1 refresh over 0.5"
+    )
+
+
+def test_epochs_fit_a_terminal() -> None:
+    epochs = [
+        EpochStatus(0, 1.7e9, None, 1, 0, {"new": 12_345}, 0),
+        EpochStatus(12, 1.7e9, 1.8e9, 10, 123_456, VISITS | {"gone": 34, "out of reach": 345}, 1_234_567),
+    ]
+    lines = rendered(epochs_table(epochs))
+    assert len(lines) == 3
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[2].split() == ["12", lines[1].split()[1], "521", "5", "7", "128", "4,020", "2", "34", "345"]
+    assert savings_in_words(epochs).endswith("it was not sent again: 1.2 MB.")
+    assert savings_in_words(epochs[:1]) == ""
+
+
+def test_the_display_of_an_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = dataclasses.replace(FIGURES, epoch=3, visits=VISITS)
+    assert "142 asked for: 5 new" in one_line(rendered(panel(FOLDER, figures)))
+    assert "142 asked for: 5 new" in progress_line(FOLDER, figures)
+    library = Certificate(0.99, 0.995)
+    print_report(Report(FOLDER, "frontier empty", True, 0.0, figures, library))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "at least 99.00 %, at most 99.50 % of a surfer's time is on pages fetched" in told
+    assert "epoch 3 at least 91.34 %, at most 97.01 % of a surfer's time, from this epoch's seeds" in told

@@ -1,0 +1,76 @@
+"""`kill -9` at any moment of a refresh, and the same command again: in the end it is as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orienteer.fake_web.changing import ChangingSite, next_epoch
+from orienteer.fake_web.faults import Faulty
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import place_of
+from orienteer.graph.synthetic import synthetic_web
+from orienteer.store.database import Database
+from orienteer.store.visits import VisitKind
+from tests.crawl.live_crawls import crawled, hub
+from tests.faults.crawl_process import CrawlProcess, archived_records, outcomes
+from tests.faults.kills import until
+
+N_KILLS = 3
+
+
+def visits(folder: Path) -> dict[str, VisitKind]:
+    """What was acknowledged in the last epoch, as another process sees it."""
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        epoch = database.last_epoch()
+        if epoch is None:
+            return {}
+        rows = database._rows("SELECT page, kind FROM visit WHERE position >= ? ORDER BY position", epoch.position)
+        pairs = [(database.url(page), VisitKind(kind)) for page, kind in rows]
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+
+@pytest.mark.parametrize(("policy", "workers"), [("certified", 1), ("fractional", 8)])
+def test_a_refresh_that_is_killed_comes_to_the_same_end(policy: str, workers: int, tmp_path: Path) -> None:
+    site = ChangingSite(GraphSite(synthetic_web(250, mean_degree=8.0, rng=2), page_bytes=1500))
+    folder, whole = tmp_path / "crawl", tmp_path / "whole"
+    rng = random.Random()
+    with FakeWeb(Faulty(site, 0, (0.002, 0.02))) as web:
+        settings = {"crawl": {"commit_every_s": 0.05, "workers": workers}}
+        crawled(web, hub(site.site), folder, policy=policy, settings=settings)
+        next_epoch(np.random.default_rng(3), site, 0.05, 0.2, 0.05)
+        shutil.copytree(folder, whole)
+        with CrawlProcess([whole, "--refresh", "--quiet"]) as process:
+            assert process.ended()[0] == 0
+        safe: dict[str, VisitKind] = {}
+        n_kills = 0
+        while True:
+            n_before = len(web.requests)
+            with CrawlProcess([folder, "--refresh", "--quiet"]) as process:
+                n_wanted = n_before + rng.randint(1, 80)
+                if n_kills < N_KILLS and until(process, lambda n=n_wanted: len(web.requests) >= n):
+                    process.kill()
+                    n_kills += 1
+                code, said = process.ended()
+            now = visits(folder)
+            assert {url: now.get(url) for url in safe} == safe, "what was acknowledged is lost or changed"
+            asked = {(host, target) for _, host, target in web.requests[n_before:]}
+            assert not [url for url in safe if place_of(url) in asked], "what was acknowledged was asked for again"
+            safe = now
+            if code == 0:
+                break
+            assert n_kills <= N_KILLS, said
+    assert n_kills > 0
+    assert visits(folder) == visits(whole)
+    if workers == 1:
+        assert list(visits(folder)) == list(visits(whole))
+    assert outcomes(folder) == outcomes(whole)
+    assert Counter(archived_records(folder)) == Counter(archived_records(whole))
+    assert {VisitKind.NEW, VisitKind.CHANGED, VisitKind.NOT_MODIFIED, VisitKind.MISSING} <= set(safe.values())

@@ -1,0 +1,152 @@
+"""Epochs and visits: what is added comes back, and a visit is told as the Crawl has heard of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orienteer.errors import CrawlFolderError
+from orienteer.store import epoch_tables as module
+from orienteer.store.archive import Position
+from orienteer.store.database import Database
+from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.page_row import PageRow
+from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
+
+FETCHED, FAILED, BLOCKED = 2, 3, 4
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.create(tmp_path / "crawl.db") as database:
+        yield database
+
+
+def page(number: int, position: int, links: Any = (), **more: Any) -> PageRow:
+    return PageRow(number, position, more.pop("state", FETCHED), links=np.array(links, np.uint32), **more)
+
+
+def epoch(number: int, **changed: Any) -> EpochRow:
+    values: dict[str, Any] = {
+        "began": 10.5, "ended": None, "position": 7, "hops": 5, "seeds": np.array([1, 9], np.uint32),
+        "trust": np.array([0.25, 0.75]), "due": np.array([0, 3, 2**32 - 1], np.uint32),
+    }  # fmt: skip
+    return EpochRow(number, **values | changed)
+
+
+def test_epochs_come_back_in_order(database: Database) -> None:
+    assert database.epochs() == []
+    assert database.last_epoch() is None
+    database.add_epoch(epoch(2, hops=None, due=np.empty(0, np.uint32)))
+    database.add_epoch(epoch(1))
+    database.end_epoch(1, 99.0)
+    first, second = database.epochs()
+    assert first[:5] == (1, 10.5, 99.0, 7, 5)
+    assert first.seeds.tolist() == [1, 9]
+    assert first.trust.tolist() == [0.25, 0.75]
+    assert first.due.tolist() == [0, 3, 2**32 - 1]
+    assert second[:5] == (2, 10.5, None, 7, None)
+    last = database.last_epoch()
+    assert last is not None
+    assert last.id == 2
+
+
+@pytest.mark.parametrize("per_batch", [1, 2, 100])
+def test_visits_are_told_as_they_were_heard_of(
+    database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int
+) -> None:
+    """Of a page that is kept, its links stay in the database, and yet were not heard of."""
+    monkeypatch.setattr(module, "PAGES_PER_BATCH", per_batch)
+    database.add_page(page(5, 0, [1, 2]))
+    database.add_page(page(6, 1, [3]))
+    database.add_page(page(7, 2, [4]))
+    database.add_page(page(8, 3, [5, 6, 7]))
+    database.add_visit(Visit(4, 6, VisitKind.NOT_MODIFIED, FETCHED, 1.0, archived=Position(0, 5, 9)))
+    database.add_visit(Visit(5, 5, VisitKind.MISSING, FAILED, 2.0))
+    database.add_known(6, [11])
+    database.add_visit(Visit(7, 7, VisitKind.MISSING, FETCHED, 3.0, redirect_to=8))
+    database.add_visit(Visit(8, 9, VisitKind.LEFT, BLOCKED, 4.0))
+    database.add_visit(Visit(9, 8, VisitKind.CARRIED, FETCHED, 5.0))
+    told = []
+    for part in database.visits_from(4):
+        if isinstance(part, KnownPages):
+            told.append((part.position, part.pages.tolist()))
+            continue
+        assert isinstance(part, DonePages)
+        for k in range(len(part.pages)):
+            links = part.links[part.link_offsets[k] : part.link_offsets[k + 1]].tolist()
+            told.append((int(part.positions[k]), int(part.pages[k]), int(part.states[k]), links, bool(part.asked[k])))
+    assert told == [
+        (4, 6, FETCHED, [3], True), (5, 5, FAILED, [], True), (6, [11]), (7, 7, FETCHED, [8], True),
+        (8, 9, BLOCKED, [], True), (9, 8, FETCHED, [5, 6, 7], False),
+    ]  # fmt: skip
+    assert [part.pages.tolist() for part in database.visits_from(9)] == [[8]]
+
+
+def test_visits_are_counted_by_kind(database: Database) -> None:
+    database.add_page(page(1, 0, size_bytes=100))
+    database.add_page(page(2, 1, size_bytes=20))
+    for position, number, kind in ((2, 1, VisitKind.NOT_MODIFIED), (3, 2, VisitKind.UNCHANGED), (4, 3, VisitKind.LEFT)):
+        database.add_visit(Visit(position, number, kind, FETCHED, 1.0))
+    assert database.visit_counts(2) == {VisitKind.UNCHANGED: 1, VisitKind.NOT_MODIFIED: 1, VisitKind.LEFT: 1}
+    assert database.visit_counts(3, 4) == {VisitKind.UNCHANGED: 1}
+    assert database.unsent_bytes(2) == 100
+    assert database.unsent_bytes(3) == 0
+
+
+def test_pages_with_what_was_seen_of_them(database: Database) -> None:
+    assert len(database.seen_pages().pages) == 0
+    database.add_page(page(4, 0, time=7.0))
+    database.add_page(page(2, 1, time=8.0, state=BLOCKED))
+    assert database.revisits(4) is None
+    revisits = Revisits(4, 1.0, 9.0, 5, 2, 1, 8.5)
+    database.set_revisits(Revisits(4, 1.0, 9.0))
+    database.set_revisits(revisits)
+    assert database.revisits(4) == revisits
+    seen = database.seen_pages()
+    assert seen.pages.tolist() == [4, 2]
+    assert seen.states.tolist() == [FETCHED, BLOCKED]
+    assert seen.first_times.tolist() == [1.0, 8.0]
+    assert seen.checked.tolist() == [9.0, 8.0]
+    assert (seen.n_checks.tolist(), seen.n_changes.tolist(), seen.n_missing.tolist()) == ([5, 0], [2, 0], [1, 0])
+
+
+def test_a_changed_page_keeps_its_position(database: Database) -> None:
+    database.add_page(page(4, 0, [1], title="old"))
+    database.add_page(page(2, 1))
+    database.change_page(page(4, 0, [1, 2], title="new", etag='"e"', last_modified="Mon"))
+    found = database.page(4)
+    assert found is not None
+    assert (found.title, found.links.tolist(), found.etag, found.last_modified) == ("new", [1, 2], '"e"', "Mon")
+    (done,) = database.pages_after()
+    assert done.pages.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE visit SET kind = 77",
+        "UPDATE visit SET kind = 'x'",
+        "UPDATE epoch SET trust = x'01'",
+        "UPDATE epoch SET due = x'0102'",
+        "UPDATE epoch SET seeds = 5",
+        "UPDATE visit SET state = 'x'",
+        "DELETE FROM page",
+        "UPDATE page SET id = 'x', time = 'y'",
+    ],
+)
+def test_damage_is_told_in_one_line(database: Database, damage: str) -> None:
+    database.add_page(page(4, 0, [1]))
+    database.add_epoch(epoch(1))
+    database.add_visit(Visit(1, 4, VisitKind.CARRIED, FETCHED, 1.0))
+    database._write(damage)
+    with pytest.raises(CrawlFolderError) as error:
+        database.epochs()
+        database.visit_counts(0)
+        list(database.visits_from(1))
+        database.seen_pages()
+    assert "\n" not in str(error.value)
