@@ -86,9 +86,9 @@ def test_the_live_estimate_is_the_simulated_one(domain: Domain, select: str, met
     rounds: list[Any] = []
     report = live_estimate(domain.folder, settings, watch=rounds.append)
     expected = simulated(domain, settings)
-    assert report.n_local == len(domain.local)
+    assert len(report.pages) == len(domain.local)
     assert report.n_fetched == len(expected.fetched)
-    assert report.rank == pytest.approx(expected.rank, abs=1e-7)
+    assert report.view.rank == pytest.approx(expected.rank, abs=1e-7)
     assert [past.n_fetched for past in report.history] == [past.n_fetched for past in expected.history]
     assert rounds == list(report.history)
     fetched = {domain.site.url_of(page) for page in outside_ids(domain.folder, domain.site)}
@@ -126,9 +126,9 @@ def test_an_interrupted_estimate_is_the_same_in_the_end(tmp_path: Path, rng: np.
         report, n_runs = interrupted(domain, settings, every=7)
         asked = [target for _, host, target in web.requests[n_before:]]
     assert n_runs > 3
-    assert sorted(report.rank) == pytest.approx(sorted(whole.rank), abs=1e-7)
+    assert sorted(report.view.rank) == pytest.approx(sorted(whole.view.rank), abs=1e-7)
     if workers == 1:
-        assert report.rank == pytest.approx(whole.rank, abs=1e-9)
+        assert report.view.rank == pytest.approx(whole.view.rank, abs=1e-9)
         assert [past.n_fetched for past in report.history] == [past.n_fetched for past in whole.history]
     assert report.n_fetched == whole.n_fetched == len(asked)
 
@@ -153,7 +153,7 @@ def test_the_ranks_are_written_for_every_local_page(domain: Domain) -> None:
     assert {told.urls[page] for page in report.pages} == {domain.site.url_of(page) for page in domain.local}
     facts = report.as_dict(n=3)
     assert len(facts["top"]) == 3
-    assert facts["top"][0]["outside"] == pytest.approx(max(report.rank))
+    assert facts["top"][0]["outside"] == pytest.approx(max(report.view.rank))
 
 
 def test_the_local_crawl_stays_as_it_is(domain: Domain) -> None:
@@ -176,7 +176,7 @@ def test_a_crawl_that_has_gone_on_needs_other_surroundings(tmp_path: Path, rng: 
         with pytest.raises(InputError, match="has gone on since its surroundings were fetched; --again"):
             live_estimate(domain.folder, EstimateSettings(budget=4, rounds=2))
         report = live_estimate(domain.folder, EstimateSettings(budget=4, rounds=2), again=True)
-    assert report.n_local == 9
+    assert len(report.pages) == 9
 
 
 PAGES = {
@@ -196,18 +196,20 @@ def test_redirects_dead_links_and_closed_pages(tmp_path: Path) -> None:
     with FakeWeb(MadeSite(PAGES, robots={"closed.test": "User-agent: *\nDisallow: /"})) as web:
         crawled(web, "http://home.test/", tmp_path / "crawl", scope="host", settings={"crawl": {"robots": True}})
         report = live_estimate(tmp_path / "crawl", EstimateSettings(budget=10, rounds=5, method="paper"))
-    assert report.n_local == 2
+    assert len(report.pages) == 2
     assert (report.n_fetched, report.n_failed) == (3, 1)  # x, y, moved; gone
     # home: a, x, moved, [closed]; a: home; x: a, y; y: home; moved: y
     links = [(0, 1), (0, 2), (0, 4), (1, 0), (2, 1), (2, 3), (3, 0), (4, 3)]
     web_known = ori.LinkGraph.from_links(5, *zip(*links, strict=True))
     expected = ori.pagerank(web_known, tolerance=1e-10)[:2]
     told = Told(tmp_path / "crawl")
-    found = {told.urls[page]: rank for page, rank in zip(report.pages, report.rank, strict=True)}
+    found = {told.urls[page]: rank for page, rank in zip(report.pages, report.view.rank, strict=True)}
     assert [found["http://home.test/"], found["http://home.test/a"]] == pytest.approx(
         expected / expected.sum(), abs=1e-6
     )
-    influential = {report.urls[page.page]: [report.urls[t] for t in page.links.tolist()] for page in report.outside}
+    influential = {
+        report.urls[page.page]: [report.urls[t] for t in page.links.tolist()] for page in report.view.outside
+    }
     assert influential["http://x.test/"] == ["http://home.test/a"]
 
 
@@ -217,7 +219,7 @@ def test_a_domain_without_a_way_out(tmp_path: Path) -> None:
         crawled(web, "http://home.test/", tmp_path / "crawl", scope="host")
         report = live_estimate(tmp_path / "crawl")
     assert (report.n_fetched, report.stopped_because) == (0, "no page left")
-    assert report.rank.tolist() == pytest.approx([0.5, 0.5])
+    assert report.view.rank.tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_it_settles(domain: Domain) -> None:
@@ -226,7 +228,7 @@ def test_it_settles(domain: Domain) -> None:
     assert report.stopped_because == "settled"
     expected = simulated(domain, settings)
     assert len(report.history) == len(expected.history) < 31
-    assert report.rank == pytest.approx(expected.rank, abs=1e-7)
+    assert report.view.rank == pytest.approx(expected.rank, abs=1e-7)
     assert "experience, no bound" in str(report.outlook)
 
 

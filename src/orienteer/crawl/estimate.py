@@ -21,7 +21,7 @@ from orienteer.crawl.warm_up import warm_up
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.graph.estimation.history import Round
 from orienteer.graph.estimation.outlook import Outlook
-from orienteer.graph.estimation.outside import OutsidePage, Standing, outside_influence, rank_at_home, standings
+from orienteer.graph.estimation.outside import View
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.survey import Survey
 
@@ -30,13 +30,14 @@ from orienteer.store.survey import Survey
 class EstimateReport:
     """What came of an estimate.
 
-    `pages` are the local pages by their ids in the crawl; `rank` is what the world makes of them, `rank_inside` what
-    they make of each other; both sum to 1. `standings` has all of them, `outside` the outside pages that matter most;
-    `urls` names the pages of both. `outlook` is how far off it may still be, by experience.
+    `view` is what the world makes of the domain, `outlook` how far off that may still be, by experience. `pages` are
+    the local pages, in the order of the view, by their ids in the crawl; `urls` names all pages of the view by theirs.
+    `n_fetched` pages around the domain were there, `n_failed` were not.
     """
 
     folder: Path
-    n_local: int
+    view: View
+    outlook: Outlook
     n_fetched: int
     n_failed: int
     budget: int
@@ -44,22 +45,16 @@ class EstimateReport:
     goal_reached: bool
     settings: EstimateSettings
     history: tuple[Round, ...]
-    outlook: Outlook
     pages: NDArray[np.uint32]
-    rank: NDArray[np.float64]
-    rank_inside: NDArray[np.float64]
-    standings: list[Standing]
-    outside: list[OutsidePage]
     urls: dict[int, str]
     outcomes: dict[str, int]
     elapsed_s: float
 
     def as_dict(self, n: int = 20) -> dict[str, Any]:
-        """All but the ranks of all pages; of pages that are valued otherwise, n each."""
-        more, less = valued_otherwise(self.standings, n)
+        """All but the ranks of all pages, which are in the folder; n pages of each kind."""
         return {
             "folder": str(self.folder),
-            "n_local": self.n_local,
+            "n_local": len(self.pages),
             "n_fetched": self.n_fetched,
             "n_failed": self.n_failed,
             "budget": self.budget,
@@ -68,33 +63,10 @@ class EstimateReport:
             "settings": asdict(self.settings),
             "history": [asdict(past) for past in self.history],
             "outlook": asdict(self.outlook) | {"text": str(self.outlook)},
-            "top": [self._standing(standing) for standing in self.standings[:n]],
-            "valued_more": [self._standing(standing) for standing in more],
-            "valued_less": [self._standing(standing) for standing in less],
-            "outside": [
-                {
-                    "url": self.urls[page.page],
-                    "worth": page.worth,
-                    "impact": page.impact,
-                    "n_links": page.n_links,
-                    "links": [self.urls[target] for target in page.links.tolist()],
-                }
-                for page in self.outside
-            ],
+            **self.view.as_dict(self.urls.get, n),
             "outcomes": self.outcomes,
             "elapsed_s": self.elapsed_s,
         }
-
-    def _standing(self, standing: Standing) -> dict[str, Any]:
-        return asdict(standing) | {"url": self.urls[standing.page]}
-
-
-def valued_otherwise(found: list[Standing], n: int) -> tuple[list[Standing], list[Standing]]:
-    """The n pages that the world values more than the community does, and the n that it values less."""
-    ordered = sorted(found, key=lambda standing: (standing.inside - standing.outside, standing.page))
-    more = [standing for standing in ordered if standing.outside > standing.inside]
-    less = [standing for standing in reversed(ordered) if standing.outside < standing.inside]
-    return more[:n], less[:n]
 
 
 @contextmanager
@@ -156,12 +128,14 @@ def reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elapse
     assert estimation is not None  # the local pages are in before anything is fetched
     with Survey(path / "crawl.db") as survey:
         pages = local_web(survey).pages[: ledger.n_local].astype(np.uint32)
-    rank, inside = estimation.rank(), rank_at_home(estimation)
-    outside = outside_influence(estimation)
-    named = [*range(ledger.n_local), *(page.page for page in outside)]
-    report = EstimateReport(
+    view = View.of(estimation)
+    named = [*range(ledger.n_local), *(page.page for page in view.outside)]
+    with CrawlFolder.open(path, read_only=True) as folder:
+        folder.write_ranks({"pages": pages, "global": view.rank, "local": view.rank_inside})
+    return EstimateReport(
         folder=path,
-        n_local=ledger.n_local,
+        view=view,
+        outlook=estimation.outlook(),
         n_fetched=estimation.n_fetched,
         n_failed=rounds.n_asked - estimation.n_fetched,
         budget=rounds.budget,
@@ -169,16 +143,8 @@ def reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elapse
         goal_reached=why != "interrupted",
         settings=ledger.settings,
         history=tuple(estimation.history),
-        outlook=estimation.outlook(),
         pages=pages,
-        rank=rank,
-        rank_inside=inside,
-        standings=standings(estimation),
-        outside=outside,
         urls=dict(zip(named, ledger.database.urls(named), strict=True)),
         outcomes=dict(live.outcomes.most_common()),
         elapsed_s=elapsed_s,
     )
-    with CrawlFolder.open(path, read_only=True) as folder:
-        folder.write_ranks({"pages": pages, "global": rank, "local": inside})
-    return report

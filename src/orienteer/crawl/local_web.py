@@ -52,6 +52,12 @@ def local_web(database: Database) -> LocalWeb:
     return _renumbered(np.array(local), rows, names)
 
 
+def n_local_pages(database: Database) -> int:
+    """How many pages the local domain has."""
+    names = _names(database)
+    return sum(names[page] == page for page, state, _ in database.all_states() if state == PageState.FETCHED)
+
+
 def _names(database: Database) -> NDArray[np.int64]:
     """For each URL the page that it is a name of; -1 where it is known to be none."""
     n_urls = database.n_urls()

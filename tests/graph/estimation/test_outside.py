@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph.estimation.outside import outside_influence, rank_at_home, standings, valued_otherwise
+from orienteer.graph.estimation.outside import View, outside_influence, rank_at_home
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 from tests.graph.estimation.reference import dense_rank
@@ -40,13 +40,14 @@ def test_what_the_world_values_otherwise() -> None:
     # Inside, all link to 0. The world, which 0 leads to, links to 3 alone.
     web = LinkGraph.from_links(7, [1, 2, 3, 0, 4, 5, 6, 4], [0, 0, 0, 4, 5, 6, 3, 3])
     found = ori.estimate_global_rank(web, [3, 2, 1, 0])
-    more, less = valued_otherwise(found.estimation)
+    view = View.of(found.estimation)
+    more, less = view.valued_otherwise()
     assert more[0].page == 3
     assert (more[0].position_inside, more[0].position_outside) == (4, 2)
     assert more[0].ratio > 1
     assert 0 in [standing.page for standing in less] or found.rank[3] > more[0].outside
-    assert [standing.position_outside for standing in standings(found.estimation)] == [1, 2, 3, 4]
-    assert sum(standing.inside for standing in standings(found.estimation)) == pytest.approx(1)
+    assert [standing.position_outside for standing in view.standings] == [1, 2, 3, 4]
+    assert sum(standing.inside for standing in view.standings) == pytest.approx(1)
 
 
 def test_the_rank_at_home_knows_local_links_alone(rng: np.random.Generator) -> None:
@@ -60,6 +61,6 @@ def test_the_rank_at_home_knows_local_links_alone(rng: np.random.Generator) -> N
 def test_where_nobody_looks_in() -> None:
     found = ori.estimate_global_rank(LinkGraph.from_links(4, [0, 1, 1], [1, 0, 2]), [0, 1])
     assert outside_influence(found.estimation) == []
-    assert valued_otherwise(found.estimation, 0) == ([], [])
+    assert View.of(found.estimation).valued_otherwise(0) == ([], [])
     with pytest.raises(ori.InputError, match="n is -1"):
         outside_influence(found.estimation, -1)

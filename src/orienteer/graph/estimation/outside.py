@@ -6,7 +6,9 @@ links that lead into the domain, which is how often a surfer comes in through it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,27 +85,60 @@ def _outside_page(
     )
 
 
-def standings(estimation: Estimation) -> list[Standing]:
+@dataclass(frozen=True)
+class View:
+    """A domain seen from outside: the rank of its pages in the order of `local`, by the world and by the community, how
+    each stands, most valued by the world first, and the fetched pages outside that matter most to it.
+    """
+
+    local: NDArray[np.uint32]
+    rank: NDArray[np.float64]
+    rank_inside: NDArray[np.float64]
+    standings: list[Standing]
+    outside: list[OutsidePage]
+
+    @classmethod
+    def of(cls, estimation: Estimation, n_outside: int = 20) -> View:
+        rank, inside = estimation.rank(), rank_at_home(estimation)
+        found = standings(estimation.local, inside, rank)
+        return cls(estimation.local, rank, inside, found, outside_influence(estimation, n_outside))
+
+    def valued_otherwise(self, n: int = 20) -> tuple[list[Standing], list[Standing]]:
+        """The n local pages that the world values more than the community does, and the n that it values less.
+
+        By the difference between the two ranks, the greatest first.
+        """
+        _check(n)
+        found = sorted(self.standings, key=lambda standing: (standing.inside - standing.outside, standing.page))
+        more = [standing for standing in found if standing.outside > standing.inside]
+        less = [standing for standing in reversed(found) if standing.outside < standing.inside]
+        return more[:n], less[:n]
+
+    def as_dict(self, name: Callable[[int], str | None], n: int = 20) -> dict[str, Any]:
+        """The n pages of each kind, with their names (URLs), ready for JSON."""
+
+        def told(found: list[Standing]) -> list[dict[str, Any]]:
+            return [asdict(standing) | {"url": name(standing.page)} for standing in found]
+
+        more, less = self.valued_otherwise(n)
+        return {
+            "top": told(self.standings[:n]),
+            "valued_more": told(more),
+            "valued_less": told(less),
+            "outside": [
+                asdict(page) | {"url": name(page.page), "links": [name(local) for local in page.links.tolist()]}
+                for page in self.outside[:n]
+            ],
+        }
+
+
+def standings(pages: NDArray[np.uint32], inside: NDArray[np.float64], outside: NDArray[np.float64]) -> list[Standing]:
     """How every local page stands inside and outside, those that the world values most first."""
-    pages = estimation.local
-    inside, outside = rank_at_home(estimation), estimation.rank()
     position_inside, position_outside = _positions(pages, inside), _positions(pages, outside)
     return [
         Standing(int(pages[k]), float(inside[k]), float(outside[k]), int(position_inside[k]), int(position_outside[k]))
         for k in np.argsort(position_outside)
     ]
-
-
-def valued_otherwise(estimation: Estimation, n: int = 20) -> tuple[list[Standing], list[Standing]]:
-    """The n local pages that the world values more than the community does, and the n that it values less.
-
-    By the difference between the two ranks, the greatest first.
-    """
-    _check(n)
-    found = sorted(standings(estimation), key=lambda standing: (standing.inside - standing.outside, standing.page))
-    more = [standing for standing in found if standing.outside > standing.inside]
-    less = [standing for standing in reversed(found) if standing.outside < standing.inside]
-    return more[:n], less[:n]
 
 
 def rank_at_home(estimation: Estimation) -> NDArray[np.float64]:
