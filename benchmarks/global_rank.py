@@ -192,8 +192,8 @@ def experience(runs: list[Run], method: str) -> str:
                 left.append(np.median(run.errors[method][there + 5, 0]))
         cells = [f"{np.quantile(left, share):.3f}" for share in (0.25, 0.5, 0.75, 0.9, 1.0)]
         rows.append([f"{low:g} to {high:g}", str(len(left)), *cells])
-    heads = [f"{method}: change over the last n/5 pages", "domains", "L1 left: quarter", "half", "three quarters", "90 %",
-             "all"]  # fmt: skip
+    heads = [f"{method}: change over the last n/5 pages", "domains", "L1 left: quarter", "half", "three quarters",
+             "90 %", "all"]  # fmt: skip
     return table(heads, rows)
 
 

@@ -113,6 +113,8 @@ class Estimation:
         """Up to k pages to fetch next, the most wanted first; none of them is handed out twice."""
         if k < 0:
             raise InputError(f"k is {k}; it must be 0 or more")
+        if k == 0:
+            return np.empty(0, np.uint32)
         around = self.around
         scores = self._selection.scores(around, self.rank_within(_ROUND_TOLERANCE), k, self.damping)
         pages = best_open(around, scores, k)
