@@ -223,7 +223,7 @@ def test_a_domain_without_a_way_out(tmp_path: Path) -> None:
 
 
 def test_it_settles(domain: Domain) -> None:
-    settings = EstimateSettings(rounds=30, settle=0.5)
+    settings = EstimateSettings(budget=60, rounds=30, settle=1.0)
     report = live_estimate(domain.folder, settings)
     assert report.stopped_because == "settled"
     expected = simulated(domain, settings)

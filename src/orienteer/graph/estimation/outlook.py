@@ -16,6 +16,7 @@ from orienteer.errors import unknown_name
 from orienteer.graph.estimation.history import Round
 
 RECENT = 0.2  # of the domain's pages: the fetches that tell whether an estimate has settled
+MIN_RECENT = 20  # pages: fewer tell nothing
 
 # For each method: changes below (the first), half of the domains within (the second), nine in ten within (the third).
 EXPERIENCE = {
@@ -76,7 +77,7 @@ def outlook(history: Sequence[Round], n_local: int, method: str) -> Outlook:
 
 
 def recent_change(history: Sequence[Round], n_local: int) -> float | None:
-    """The changes (L1) of the rounds that fetched the last n/5 pages, added up; None where fewer were fetched.
+    """The changes (L1) of the rounds that fetched the last n/5 pages, 20 at least, added up; None where fewer were.
 
     Where the frontier is empty nothing can change any more, so it is 0.
     """
@@ -85,6 +86,6 @@ def recent_change(history: Sequence[Round], n_local: int) -> float | None:
     last, total = history[-1].n_fetched, 0.0
     for entry, before in zip(reversed(history), list(reversed(history))[1:], strict=False):
         total += entry.change or 0.0
-        if last - before.n_fetched >= RECENT * n_local:
+        if last - before.n_fetched >= max(RECENT * n_local, MIN_RECENT):
             return total
     return None
