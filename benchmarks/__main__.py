@@ -21,7 +21,7 @@ QUICK = [
     "extraction",
     "frontier",
 ]
-SLOW = ["scale", "crawl_scale", "seeds", "live_crawl", "store", "memory", "faults"]
+SLOW = ["scale", "crawl_scale", "seeds", "seed_figures", "live_crawl", "store", "memory", "faults"]
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
