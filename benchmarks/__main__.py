@@ -25,6 +25,7 @@ SLOW = [
     "scale",
     "crawl_scale",
     "seeds",
+    "seed_figures",
     "global_rank",
     "global_rank_scale",
     "live_crawl",
