@@ -18,9 +18,11 @@ Links of local pages to the frontier find no stand-ins: a domain's own pages lin
 The map is linear in the links and shrinks L1 distances by d, so a step that changes x by e in L1 is within e d / (1-d)
 of the solution: that is the stopping rule.
 
-Measured on domains not used to find these constants (see benchmarks/RESULTS.md, global_rank): smaller errors than the
-paper's for the same fetches on most real domains, and no worse an order. There is no proof that it must be so; where
-many uncrawled pages are dead ends that the crawl has seen few of, it can be worse.
+Measured after 2n fetches on 54 real domains not used to find these constants (benchmarks/RESULTS.md, global_rank): L1
+0.207 -> 0.160, in the geometric mean 0.77 of the paper's, smaller on 42; Kendall's tau 0.824 -> 0.826. On hosts,
+subjects and communities the ratio is 0.65; on stretches of ids that cut through sites it is nearer to 1, and on those
+of one college's site, where most uncrawled pages are dead ends, 1.3. Before n fetches the paper's order is the better
+one. Nothing here is proved but the arithmetic.
 """
 
 from __future__ import annotations
