@@ -87,11 +87,11 @@ def _other_stretches() -> Named:
 def _suffixes() -> Named:
     """Hosts of the .uk of 1996 by what they are under: universities, schools, government, ..."""
     with gzip.open(REAL / "ukwa-hosts-1996.urls.txt.gz", "rt") as lines:
-        names = [".".join(line.strip().split(".")[-2:]) for line in lines]
-    for suffix in sorted(set(names)):
-        pages = np.flatnonzero(np.array(names) == suffix)
-        if 100 <= len(pages) <= 0.3 * len(names):
-            yield "ukwa-hosts-1996", suffix, pages
+        names = [".".join(line.strip().rstrip("/").split(".")[-2:]) for line in lines]
+    suffixes, which = np.unique(np.array(names), return_inverse=True)
+    for number, size in enumerate(np.bincount(which)):
+        if 100 <= size <= 0.3 * len(names):
+            yield "ukwa-hosts-1996", str(suffixes[number]), np.flatnonzero(which == number)
 
 
 def _hosts(least: int, most: int) -> Named:
