@@ -21,7 +21,19 @@ QUICK = [
     "extraction",
     "frontier",
 ]
-SLOW = ["scale", "crawl_scale", "seeds", "live_crawl", "refresh", "store", "memory", "faults"]
+SLOW = [
+    "scale",
+    "crawl_scale",
+    "seeds",
+    "seed_figures",
+    "global_rank",
+    "global_rank_scale",
+    "live_crawl",
+    "refresh",
+    "store",
+    "memory",
+    "faults",
+]
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its

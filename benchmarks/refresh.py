@@ -129,7 +129,7 @@ def _look(site: ChangingSite, folder: Path, pages: set[str], changed: set[str], 
     days.n_bytes.append(site.traffic.bytes_sent)
     days.found.append(len(changed & is_right) / max(len(changed), 1))
     days.up_to_date.append(len(is_right) / len(there))
-    days.n_gone_kept = len(set(held) - set(there))
+    days.n_gone_kept = len(set(held) - set(site.urls()))
     days.n_lost = len(set(there) - set(held))
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.coverage import Certificate, certificate
+    from orienteer.graph.estimate import Estimate, estimate_global_rank
+    from orienteer.graph.estimation.estimation import Estimation
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.pagerank import pagerank
@@ -27,6 +29,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Certificate": "graph.coverage",
     "Crawl": "crawl.crawl",
+    "Estimate": "graph.estimate",
+    "Estimation": "graph.estimation.estimation",
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "InputError": "errors",
@@ -37,6 +41,7 @@ _HOMES = {
     "SeedSelection": "seeds.select",
     "Trace": "crawl.trace",
     "certificate": "graph.coverage",
+    "estimate_global_rank": "graph.estimate",
     "live_crawl": "crawl.session",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
@@ -49,6 +54,8 @@ _HOMES = {
 __all__ = [
     "Certificate",
     "Crawl",
+    "Estimate",
+    "Estimation",
     "GraphFileError",
     "GrowingGraph",
     "InputError",
@@ -59,6 +66,7 @@ __all__ = [
     "SeedSelection",
     "Trace",
     "certificate",
+    "estimate_global_rank",
     "live_crawl",
     "pagerank",
     "paper_value",

@@ -13,6 +13,7 @@ COMMANDS = [
     ["explain"],
     ["replay"],
     ["seeds"],
+    ["estimate"],
     ["simulate"],
     ["compare"],
     ["graph"],

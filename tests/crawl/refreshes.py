@@ -13,7 +13,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import VisitKind
-from tests.crawl.live_crawls import crawled
+from tests.crawl.live_crawls import Told, crawled
 
 NOTHING_HAPPENS = {VisitKind.NOT_MODIFIED, VisitKind.UNCHANGED, VisitKind.CARRIED}
 
@@ -38,23 +38,30 @@ class Refreshed:
 
     def rows(self) -> dict[str, PageRow]:
         """What is known of each page that is done."""
-        with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            urls = b"\n".join(database.url_blocks()).decode().split("\n")
-            found = {url: database.page(page) for page, url in enumerate(urls)}
-            return {url: row for url, row in found.items() if row is not None}
+        return rows_of(self.folder)
 
     def visits(self) -> dict[str, VisitKind]:
         """What came of the pages in the last epoch."""
-        with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            epoch = database.last_epoch()
-            assert epoch is not None
-            rows = database._rows("SELECT page, kind FROM visit WHERE position >= ? ORDER BY position", epoch.position)
-            pairs = [(database.url(page), VisitKind(kind)) for page, kind in rows]
-            assert len(dict(pairs)) == len(pairs), "a page was visited twice in an epoch"
-            return dict(pairs)
+        return visits_of(self.folder)
 
     def of_kind(self, *kinds: VisitKind) -> set[str]:
         return {url for url, kind in self.visits().items() if kind in kinds}
+
+
+def rows_of(folder: Path) -> dict[str, PageRow]:
+    return {url: row for url, row in Told(folder).rows.items() if row is not None}
+
+
+def visits_of(folder: Path) -> dict[str, VisitKind]:
+    """What came of the pages in the last epoch of a crawl, in order, as far as it is acknowledged."""
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        epoch = database.last_epoch()
+        if epoch is None:
+            return {}
+        rows = database._rows("SELECT page, kind FROM visit WHERE position >= ? ORDER BY position", epoch.position)
+        pairs = [(database.url(page), VisitKind(kind)) for page, kind in rows]
+        assert len(dict(pairs)) == len(pairs), "a page was visited twice in an epoch"
+        return dict(pairs)
 
 
 def contents(rows: dict[str, PageRow]) -> dict[str, Any]:

@@ -16,25 +16,13 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import place_of
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.store.database import Database
 from orienteer.store.visits import VisitKind
 from tests.crawl.live_crawls import crawled, hub
+from tests.crawl.refreshes import visits_of
 from tests.faults.crawl_process import CrawlProcess, archived_records, outcomes
 from tests.faults.kills import until
 
 N_KILLS = 3
-
-
-def visits(folder: Path) -> dict[str, VisitKind]:
-    """What was acknowledged in the last epoch, as another process sees it."""
-    with Database.open(folder / "crawl.db", read_only=True) as database:
-        epoch = database.last_epoch()
-        if epoch is None:
-            return {}
-        rows = database._rows("SELECT page, kind FROM visit WHERE position >= ? ORDER BY position", epoch.position)
-        pairs = [(database.url(page), VisitKind(kind)) for page, kind in rows]
-        assert len(dict(pairs)) == len(pairs)
-        return dict(pairs)
 
 
 @pytest.mark.parametrize(("policy", "workers"), [("certified", 1), ("fractional", 8)])
@@ -59,7 +47,7 @@ def test_a_refresh_that_is_killed_comes_to_the_same_end(policy: str, workers: in
                     process.kill()
                     n_kills += 1
                 code, said = process.ended()
-            now = visits(folder)
+            now = visits_of(folder)
             assert {url: now.get(url) for url in safe} == safe, "what was acknowledged is lost or changed"
             asked = {(host, target) for _, host, target in web.requests[n_before:]}
             assert not [url for url in safe if place_of(url) in asked], "what was acknowledged was asked for again"
@@ -68,9 +56,9 @@ def test_a_refresh_that_is_killed_comes_to_the_same_end(policy: str, workers: in
                 break
             assert n_kills <= N_KILLS, said
     assert n_kills > 0
-    assert visits(folder) == visits(whole)
+    assert visits_of(folder) == visits_of(whole)
     if workers == 1:
-        assert list(visits(folder)) == list(visits(whole))
+        assert list(visits_of(folder)) == list(visits_of(whole))
     assert outcomes(folder) == outcomes(whole)
     assert Counter(archived_records(folder)) == Counter(archived_records(whole))
     assert {VisitKind.NEW, VisitKind.CHANGED, VisitKind.NOT_MODIFIED, VisitKind.MISSING} <= set(safe.values())

@@ -44,15 +44,17 @@ def test_epochs_come_back_in_order(database: Database) -> None:
     database.add_epoch(epoch(2, hops=None, due=np.empty(0, np.uint32)))
     database.add_epoch(epoch(1))
     database.end_epoch(1, 99.0)
-    first, second = database.epochs()
-    assert first[:5] == (1, 10.5, 99.0, 7, 5)
-    assert first.seeds.tolist() == [1, 9]
-    assert first.trust.tolist() == [0.25, 0.75]
-    assert first.due.tolist() == [0, 3, 2**32 - 1]
-    assert second[:5] == (2, 10.5, None, 7, None)
+    assert database.epochs() == [(1, 10.5, 99.0, 7, 2, 3), (2, 10.5, None, 7, 2, 0)]
     last = database.last_epoch()
     assert last is not None
-    assert last.id == 2
+    assert last[:5] == (2, 10.5, None, 7, None)
+    database.add_epoch(epoch(3))
+    last = database.last_epoch()
+    assert last is not None
+    assert last[:5] == (3, 10.5, None, 7, 5)
+    assert last.seeds.tolist() == [1, 9]
+    assert last.trust.tolist() == [0.25, 0.75]
+    assert last.due.tolist() == [0, 3, 2**32 - 1]
 
 
 @pytest.mark.parametrize("per_batch", [1, 2, 100])
@@ -145,7 +147,7 @@ def test_damage_is_told_in_one_line(database: Database, damage: str) -> None:
     database.add_visit(Visit(1, 4, VisitKind.CARRIED, FETCHED, 1.0))
     database._write(damage)
     with pytest.raises(CrawlFolderError) as error:
-        database.epochs()
+        database.last_epoch()
         database.visit_counts(0)
         list(database.visits_from(1))
         database.seen_pages()

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
 from orienteer.errors import InputError
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
-    from orienteer.crawl.live import LiveCrawl
     from orienteer.crawl.plan import CrawlPlan
-
-_PATIENCE_S = 2.0
 
 _GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _ANY_PAGE = "https://example.org/"
@@ -151,9 +144,7 @@ def crawl(
     if refresh:
         given["refresh"], choice = choice, {}
         _expect_crawl(places or [], output, seeds_path)
-    start = seeds_from(
-        seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else _say
-    )
+    start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start)
     run(folder, plan, metrics, json, quiet, refresh)
 
@@ -169,15 +160,15 @@ def run(
 
         publish = until_the_end.enter_context(metrics_server.serving(metrics))
         if metrics == 0:
-            _say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
-        with _waiting(folder, quiet or json):
+            say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
+        with waiting(folder, quiet or json):
             from orienteer.crawl.figures import Watch
             from orienteer.crawl.session import opened, reported
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
                 live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown))
-        until_the_end.enter_context(_stoppable(live))
+        until_the_end.enter_context(stoppable(live))
         watch = Watch(live)
         with crawl_display.shown(folder, quiet or json) as show:
 
@@ -196,54 +187,6 @@ def run(
             crawl_display.print_report(report)
     if not report.goal_reached:
         raise typer.Exit(3)
-
-
-@contextmanager
-def _stoppable(live: LiveCrawl) -> Iterator[None]:
-    """Ctrl-C asks the crawl to end, twice to end at once; so does the system when it wants us gone."""
-
-    def stop(*_: object) -> None:
-        # Only a flag: an exception out of a callback of libcurl would be lost.
-        live.stop_wanted += 1
-
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup
-        numbers.remove(signal.SIGHUP)
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _waiting(folder: Path, quiet: bool) -> Iterator[None]:
-    """Say why nothing is to be seen yet, if it takes long; Ctrl-C ends the wait."""
-
-    def leave(*_: object) -> None:
-        # At once, since an exception could come up in a callback of the compiler, and would be lost. Nothing else is:
-        # files are only written in one piece here.
-        _say("orienteer: interrupted")
-        os._exit(130)
-
-    why = "reading the crawl so far" if (folder / "crawl.db").exists() else "first run: compiling, once"
-    timer = threading.Timer(_PATIENCE_S, _say, [f"preparing ({why})…"])
-    timer.daemon = True
-    if not quiet:
-        timer.start()
-    before = signal.signal(signal.SIGINT, leave)
-    try:
-        yield
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
-
-
-def _say(line: str) -> None:
-    """A line on stderr; nobody need be there to read it."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
 
 
 def _planned(

@@ -16,6 +16,7 @@ from orienteer.cli import (
     crawl,
     demo,
     display,
+    estimate,
     explain,
     graph_convert,
     graph_generate,
@@ -43,6 +44,7 @@ app.command("status")(status.status)
 app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
 app.command("seeds")(seeds.seeds)
+app.command("estimate")(estimate.estimate)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)

@@ -172,7 +172,7 @@ class Crawl:
         """The page is not there, or will never answer: it is a page without links."""
         self._arrive(page, PageState.FAILED, now, None if asked else 0.0)
         self.web.add(page, [])
-        self._take_in(page, self.policy.fetched(page, self.web), asked)
+        self._take_in(page, self.policy.failed(page, self.web), asked)
 
     def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None, asked: bool = True) -> None:
         """The page is another name of `target`: its whole mass goes there, undamped.
@@ -292,8 +292,9 @@ class Crawl:
         links = self.web.links(page)
         self._state = grown(self._state, self.web.n_pages)
         states = self._state[links]
-        waiting = links[states == _KNOWN]
-        self.frontier.add(waiting, self.web.hosts[waiting])
+        if self.policy.follows_links:
+            waiting = links[states == _KNOWN]
+            self.frontier.add(waiting, self.web.hosts[waiting])
         for target in links[states == _IN_FLIGHT].tolist():
             if self._in_flight[target] == LAST:  # now that it is linked to, it is LAST no more, as in the frontier
                 self._in_flight[target] = 0.0

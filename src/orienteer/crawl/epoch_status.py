@@ -50,5 +50,5 @@ def epochs_of(database: Database, n_seeds: int, began: float | None) -> list[Epo
     for row, end in zip(rows, ends, strict=True):
         visits = named_visits(database.visit_counts(row.position, end))
         unsent_bytes = database.unsent_bytes(row.position, end)
-        found.append(EpochStatus(row.id, row.began, row.ended, len(row.seeds), len(row.due), visits, unsent_bytes))
+        found.append(EpochStatus(row.id, row.began, row.ended, row.n_seeds, row.n_due, visits, unsent_bytes))
     return found

@@ -51,10 +51,10 @@ class Ledger:
         self.plan = plan
         self.database = folder.database
         self.epoch = self.database.last_epoch()
-        self.library = Library(folder, self.epoch, plan.refresh)
+        self.library = Library(folder, self.epoch, plan.refresh, plan.crawl.archive)
         self.scope = Scope(plan.scope, plan.crawl.seeds)
         self.seen = SeenUrls(secrets.token_bytes(16))
-        self.position = 0  # of the next event
+        self.position = self.database.next_position()  # of the next event
         self._hops: dict[int, int] = {}  # redirects that led to a page
         self._seed_names = set(range(len(plan.crawl.seeds)))  # the seeds, and what they redirect to
         self._depths = Depths()
@@ -296,7 +296,6 @@ class Ledger:
         """Where the epoch starts, and what the scope has come to before it."""
         if self.epoch is None:
             return self._depths.reach(np.arange(len(self.plan.crawl.seeds)), 0)
-        self.position = self.epoch.position
         for seed in range(len(self.plan.crawl.seeds)):
             for page in other_names(self.database, seed, self.plan.fetch.max_redirects):
                 self._seed_names.add(page)
@@ -329,12 +328,11 @@ class Ledger:
     def _resume(self, saved: Arrays | None) -> None:
         """Go through all that has happened. The Crawl hears of what is not in the checkpoint."""
         told = 0 if saved is None else int(saved["position"])
-        if told > self.database.next_position():
+        if told > self.position:
             raise ValueError("the checkpoint is of another crawl")
         is_restored = saved is None
         for events in self._history():
             first, last = _positions(events)
-            self.position = last + 1
             n_old = 0
             if isinstance(events, DonePages):
                 self._note_again(events)

@@ -50,12 +50,15 @@ class Heard(NamedTuple):
 class Library:
     """The rows and the archive of a crawl folder; `epoch` is None in the first crawl."""
 
-    def __init__(self, folder: CrawlFolder, epoch: EpochRow | None, settings: RefreshSettings) -> None:
+    def __init__(
+        self, folder: CrawlFolder, epoch: EpochRow | None, settings: RefreshSettings, archives: bool = True
+    ) -> None:
         self.epoch = epoch
         self.counts: Counter[VisitKind] = Counter()
         self._archive = folder.archive
         self._database = folder.database
         self._settings = settings
+        self._archives = archives
         self._stands = np.zeros(0, np.bool_)
         if epoch is not None:
             self.counts.update(self._database.visit_counts(epoch.position))
@@ -111,7 +114,8 @@ class Library:
         """The server says that a page has not been modified."""
         assert self.epoch is not None
         self._note(before, before, VisitKind.NOT_MODIFIED, self.epoch.began)
-        place = self._archive.append_revisit(_response(answer), self._earlier(before), not_modified=True)
+        earlier = self._earlier(before)
+        place = earlier and self._archive.append_revisit(_response(answer), earlier, not_modified=True)
         self._take_validators(before, etag or before.etag, last_modified or before.last_modified)
         heard = _as_known(before)
         self._visited(position, before.id, VisitKind.NOT_MODIFIED, heard, answer.started_at, place)
@@ -156,23 +160,24 @@ class Library:
 
     def _archived(self, found: PageRow, answer: Fetched | None) -> Position | None:
         """What was received goes into the archive, if it is whole."""
-        if answer is None or answer.outcome not in _ARCHIVED:
+        if answer is None or answer.outcome not in _ARCHIVED or not self._archives:
             return None
         return self._archive.append(_response(answer, found.digest))
 
     def _archived_again(self, before: PageRow, found: PageRow, answer: Fetched | None) -> Position | None:
         """The same was received again: a record that says so, if it was the same to the byte."""
-        response = None if answer is None else _response(answer, found.digest)
-        if response is None or before.digest is None:
-            return self._archived(found, answer)
         earlier = self._earlier(before)
+        if answer is None or earlier is None:
+            return self._archived(found, answer)
+        response = _response(answer, found.digest)
         if earlier.payload_sha1 != response.payload_sha1:
             return self._archived(found, answer)  # compressed otherwise, say
         return self._archive.append_revisit(response, earlier, not_modified=False)
 
-    def _earlier(self, before: PageRow) -> Revisited:
-        """The record that holds the content of a page."""
-        assert before.archived is not None
+    def _earlier(self, before: PageRow) -> Revisited | None:
+        """The record that holds the content of a page, if there is one."""
+        if before.archived is None or before.digest is None or not self._archives:
+            return None
         body = self._archive.read(before.archived).body
         return Revisited(self._database.url(before.id), before.time, hashlib.sha1(body).digest())
 

@@ -45,8 +45,8 @@ class CrawlSettings:
     Seeds that turn out to be one page have their trust added up.
 
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
-    name of that page, as if it redirected there, and does not follow its links; "off" does not look. `log`: whether
-    log.jsonl is kept.
+    name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
+    pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept.
     """
 
     seeds: tuple[str, ...]
@@ -61,6 +61,7 @@ class CrawlSettings:
     sitemaps: bool = True
     duplicates: str = "report"
     near_duplicates: str = "report"
+    archive: bool = True
     commit_every_s: float = 1.0
     log: bool = True
 

@@ -30,8 +30,15 @@ RANDOM = "random"
 YARDSTICK = "greedy"
 MIN_PAGES = 100  # of a site, as in the paper
 
-_N_DRAWS = 20
+N_DRAWS = 20
 _FIXED_SEEDS = 5
+
+
+class Web(NamedTuple):
+    """A graph to choose seeds on, and what its pages are worth."""
+
+    graph: LinkGraph
+    value: NDArray[np.float64]
 
 
 class Series(NamedTuple):
@@ -42,6 +49,10 @@ class Series(NamedTuple):
 
     def of(self, measure: str) -> NDArray[np.float64]:
         return self.pages if measure == "pages" else self.value
+
+    def at(self, place: int) -> tuple[float, float]:
+        """Of pages and of value, at this number of seeds or hops."""
+        return float(self.pages[place - 1]), float(self.value[place - 1])
 
 
 @dataclass(frozen=True)
@@ -113,43 +124,57 @@ def compare_seeds(
     check_numbers(k, hops)
     if hops == 0:
         raise InputError("hops is 0; a comparison needs at least one")
-    values = page_values(graph, value)
-    webs = _webs(graph, values, per, k)
-    makers = _makers(depth)
+    return compare_seeds_on(_webs(graph, page_values(graph, value), per, k), k, hops, depth, per=per, progress=progress)
+
+
+def compare_seeds_on(
+    webs: Sequence[Web],
+    k: int = 10,
+    hops: int = 5,
+    depth: int = 2,
+    *,
+    per: str | None = None,
+    n_draws: int = N_DRAWS,
+    progress: Progress = silent,
+) -> SeedComparison:
+    """Compare all methods on several webs, each of at least k pages and some value; random is the mean of `n_draws`.
+
+    Each web gets k seeds; for fewer no selection of its own is made, because fewer seeds are the first of more.
+    """
+    webs = [Web(graph, page_values(graph, value)) for graph, value in webs]
+    makers = _makers(depth, n_draws)
     fixed = min(_FIXED_SEEDS, k)
     by_seeds: dict[str, Series] = {}
     by_hops: dict[str, Series] = {}
     for done, (name, make) in enumerate(makers.items()):
         progress(f"seeds by {name}", done, len(makers))
-        by_seeds[name] = _mean([_covered(web, worth, make, k, hops) for web, worth in webs])
-        each = [_mean([_covered(web, worth, make, fixed, h) for web, worth in webs]) for h in range(1, hops + 1)]
-        by_hops[name] = Series(np.array([one.pages[-1] for one in each]), np.array([one.value[-1] for one in each]))
-    is_same = bool((values == values[0]).all())
+        by_seeds[name] = _mean([_covered(web, make, k, hops) for web in webs])
+        each = [_mean([_covered(web, make, fixed, h) for web in webs]).at(fixed) for h in range(1, hops)]
+        by_hops[name] = Series(*np.transpose([*each, by_seeds[name].at(fixed)]))
+    all_values = np.concatenate([web.value for web in webs])
     return SeedComparison(
-        n_pages=graph.n_pages,
+        n_pages=len(all_values),
         n_webs=len(webs),
         per=per,
         k=k,
         hops=hops,
         fixed_seeds=fixed,
-        measures=("pages",) if is_same else ("pages", "value"),
+        measures=("pages",) if bool((all_values == all_values[0]).all()) else ("pages", "value"),
         by_seeds=by_seeds,
         by_hops=by_hops,
     )
 
 
-def _webs(
-    graph: LinkGraph, values: NDArray[np.float64], per: str | None, k: int
-) -> list[tuple[LinkGraph, NDArray[np.float64]]]:
+def _webs(graph: LinkGraph, values: NDArray[np.float64], per: str | None, k: int) -> list[Web]:
     """The webs to choose seeds on, with the values of their pages."""
     if per is None:
         if k > graph.n_pages:
             raise InputError(f"k is {k:,}, but the graph has {graph.n_pages:,} pages to choose from")
-        webs = [(graph, values)]
+        webs = [Web(graph, values)]
     else:
         parts = parts_of(graph, Division.of(graph, per))
-        webs = [(part.graph, values[part.pages]) for part in parts if len(part.pages) >= max(MIN_PAGES, k)]
-    webs = [(web, worth) for web, worth in webs if (worth > 0).any()]
+        webs = [Web(part.graph, values[part.pages]) for part in parts if len(part.pages) >= max(MIN_PAGES, k)]
+    webs = [web for web in webs if (web.value > 0).any()]
     if not webs:
         raise InputError(
             "no page is worth anything" if per is None else f"no {per} has {max(MIN_PAGES, k)} pages and any value"
@@ -157,12 +182,12 @@ def _webs(
     return webs
 
 
-def _makers(depth: int) -> dict[str, Callable[[], Sequence[SeedMethod]]]:
+def _makers(depth: int, n_draws: int) -> dict[str, Callable[[], Sequence[SeedMethod]]]:
     """By label, what makes the methods whose mean is taken. The paper also looks one link further with max-weight."""
     makers: dict[str, Callable[[], Sequence[SeedMethod]]] = {}
     for name, kind in all_methods().items():
         if name == RANDOM:
-            makers[name] = lambda: [make_method(RANDOM, rng=rng) for rng in range(_N_DRAWS)]
+            makers[name] = lambda: [make_method(RANDOM, rng=rng) for rng in range(n_draws)]
         elif "depth" in settings_of(kind):
             for d in (depth, depth + 1) if name == "max-weight" else (depth,):
                 makers[f"{name}({d})"] = lambda name=name, d=d: [make_method(name, depth=d)]  # type: ignore[misc]
@@ -171,18 +196,17 @@ def _makers(depth: int) -> dict[str, Callable[[], Sequence[SeedMethod]]]:
     return makers
 
 
-def _covered(
-    web: LinkGraph, worth: NDArray[np.float64], make: Callable[[], Sequence[SeedMethod]], k: int, hops: int
-) -> Series:
+def _covered(web: Web, make: Callable[[], Sequence[SeedMethod]], k: int, hops: int) -> Series:
     """The shares that 1 to k seeds cover."""
+    total = web.value[web.value > 0].sum()
     found = []
     for method in make():
-        seeds = chosen(method, Cover(web, hops, worth), k)
+        seeds = chosen(method, Cover(web.graph, hops, web.value), k)
         added = np.zeros((2, k))
         added[0, : len(seeds)] = [seed.n_pages for seed in seeds]
         added[1, : len(seeds)] = [seed.value for seed in seeds]
         pages, value = np.cumsum(added, axis=1)
-        found.append(Series(pages / web.n_pages, value / worth[worth > 0].sum()))
+        found.append(Series(pages / web.graph.n_pages, value / total))
     return _mean(found)
 
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orienteer.evaluate.report import COLOURS, MARKERS, checked_target, write_figure
 from orienteer.evaluate.seed_compare import RANDOM, YARDSTICK, SeedComparison, Series
+from orienteer.seeds import all_methods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TITLES = {"pages": "pages covered", "value": "value covered"}
+_TOO_WIDE = 20  # times what is usual
+_LEAST_PERCENT = 1.0
+
+
+class Row(NamedTuple):
+    """Two plots side by side: on the left the seeds grow, on the right the hops."""
+
+    title: str
+    found: SeedComparison
+    measure: str
 
 
 def write_seed_plot(found: SeedComparison, target: Path) -> Path:
@@ -25,34 +38,51 @@ def write_seed_plot(found: SeedComparison, target: Path) -> Path:
 
 
 def seed_figure(found: SeedComparison) -> Figure:
-    """A row for each measure: on the left the seeds grow, on the right the hops."""
+    """A row for each measure of a comparison."""
+    webs = f"mean of {found.n_webs:,} {found.per}s" if found.per else f"{found.n_pages:,} pages"
+    rows = [Row(_TITLES[measure], found, measure) for measure in found.measures]
+    return figure_of_rows(f"Seeds: what is covered, compared with random seeds ({webs})", rows)
+
+
+def figure_of_rows(title: str, rows: Sequence[Row]) -> Figure:
+    """Rows of one comparison, or of several of the same methods."""
     from matplotlib.figure import Figure
 
-    n_rows = len(found.measures)
-    figure = Figure(figsize=(11.5, 1.1 + 3.7 * n_rows), dpi=130, layout="constrained")
-    webs = f"mean of {found.n_webs:,} {found.per}s" if found.per else f"{found.n_pages:,} pages"
-    figure.suptitle(f"Seeds: what is covered, compared with random seeds ({webs})", fontweight="bold")
-    axes = figure.subplots(n_rows, 2, squeeze=False)
-    styles = _styles([name for name in found.by_seeds if name != RANDOM])
-    for row, measure in zip(axes, found.measures, strict=True):
-        title = _TITLES[measure]
-        _draw(row[0], found, found.by_seeds, measure, styles)
-        row[0].set_title(f"{title}, {found.hops} hops", loc="left", fontsize=11)
-        row[0].set_xlabel("seeds")
-        _draw(row[1], found, found.by_hops, measure, styles)
-        row[1].set_title(f"{title}, {found.fixed_seeds} seeds", loc="left", fontsize=11)
-        row[1].set_xlabel("hops")
+    figure = Figure(figsize=(11.5, 1.1 + 3.7 * len(rows)), dpi=130, layout="constrained")
+    figure.suptitle(title, fontweight="bold")
+    axes = figure.subplots(len(rows), 2, squeeze=False)
+    styles = _styles([name for name in rows[0].found.by_seeds if name != RANDOM])
+    for (left, right), (what, found, measure) in zip(axes, rows, strict=True):
+        _draw(left, found, found.by_seeds, measure, styles)
+        left.set_title(f"{what}, {found.hops} hops", loc="left", fontsize=11)
+        left.set_xlabel("seeds")
+        _draw(right, found, found.by_hops, measure, styles)
+        right.set_title(f"{what}, {found.fixed_seeds} seeds", loc="left", fontsize=11)
+        right.set_xlabel("hops")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
+    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9, title="dotted: heuristics")
     return figure
 
 
 def _styles(names: list[str]) -> dict[str, dict[str, Any]]:
+    """The yardstick dashed and black, the heuristics to beat dotted, the others in full.
+
+    Many curves coincide, so each is thinner than those below it, and leaves their edges to be seen.
+    """
     others = [name for name in names if name != YARDSTICK]
+    methods = all_methods()
     styles: dict[str, dict[str, Any]] = {
-        name: {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]} for k, name in enumerate(others)
+        name: {
+            "color": COLOURS[k % len(COLOURS)],
+            "marker": MARKERS[k % len(MARKERS)],
+            "linestyle": "-" if methods[name.partition("(")[0]].looks_at_cover else ":",
+            "linewidth": 3.2 - 2.0 * k / len(others),
+            "markersize": 9.0 - 5.5 * k / len(others),
+            "zorder": 10 + k,
+        }
+        for k, name in enumerate(others)
     }
-    styles[YARDSTICK] = {"color": "black", "linestyle": "--", "zorder": 50}
+    styles[YARDSTICK] = {"color": "black", "linestyle": "--", "linewidth": 1.2, "zorder": 50}
     return styles
 
 
@@ -62,14 +92,26 @@ def _draw(
     """The curves of all methods, the best at the end first in the legend."""
     curves = {name: 100 * found.improvement(series, name, measure) for name in series if name != RANDOM}
     last = {name: -np.inf if np.isnan(curve[-1]) else curve[-1] for name, curve in curves.items()}
+    axes.set_ylabel("over random")
+    _scale(axes, np.array(list(curves.values())))
     for name in sorted(curves, key=lambda name: -last[name]):
         places = np.arange(1, len(curves[name]) + 1)
         label = f"{name} (exact)" if name == YARDSTICK else name
-        axes.plot(places, curves[name], label=label, linewidth=1.6, markersize=4.5, **styles[name])
+        axes.plot(places, curves[name], label=label, **styles[name])
     axes.axhline(0, color="#999999", linewidth=0.9, zorder=1)
     axes.set_xticks(np.arange(1, len(series[RANDOM].pages) + 1))
     axes.yaxis.set_major_formatter(lambda percent, _: f"{percent:+,.6g} %" if percent else "0 %")
-    axes.set_ylabel("over random")
     axes.grid(which="major", color="#e4e4e4", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _scale(axes: Axes, percents: NDArray[np.float64]) -> None:
+    """Where some curves would press all others flat, the axis is logarithmic beyond about what is usual."""
+    sizes = np.abs(percents[np.isfinite(percents)])
+    usual, largest = (float(np.median(sizes)), float(sizes.max())) if len(sizes) else (0.0, 0.0)
+    if largest <= _TOO_WIDE * max(usual, _LEAST_PERCENT):
+        return
+    linear_to = 10.0 ** np.floor(np.log10(max(usual, _LEAST_PERCENT)))
+    axes.set_yscale("symlog", linthresh=linear_to)
+    axes.set_ylabel(f"over random (logarithmic beyond {linear_to:,.6g} %)")

@@ -82,6 +82,7 @@ class Policy(ABC):
     name: ClassVar[str]
     proves: ClassVar[bool] = False  # has a guarantee of its own
     knows_truth: ClassVar[bool] = False  # needs the true rank: for simulation only
+    follows_links: ClassVar[bool] = True  # pages that are linked to wait to be fetched, priority or not
 
     damping: float = 0.85
     guarantee: float = 0.0  # coverage proved so far, step by step
@@ -93,6 +94,10 @@ class Policy(ABC):
     @abstractmethod
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
         """The page was fetched and its links are in `web`."""
+
+    def failed(self, page: int, web: GrowingGraph) -> Priorities:
+        """The page was asked for, and there is none: to most policies a page without links."""
+        return self.fetched(page, web)
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
         """The page will never be fetched."""

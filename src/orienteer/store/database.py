@@ -15,6 +15,7 @@ from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, join
 from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
 
 _URLS_PER_BLOCK = 100_000
+_FETCHED = 2  # the state of a page
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
 _ADD_PAGE = f"INSERT INTO page ({COLUMNS}) VALUES ({', '.join('?' * len(PageRow._fields))})"
 _CHANGE_PAGE = f"UPDATE page SET {', '.join(f'{name} = ?' for name in PageRow._fields)} WHERE position = ?"
@@ -107,6 +108,18 @@ class Database(EpochTables):
             hits = np.searchsorted(offsets, np.flatnonzero(links == page), side="right") - 1
             found += [sources[hit] for hit in np.unique(hits)]
         return found
+
+    def all_links(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+        """All fetched pages in the order they were done, with their links, inside the scope and outside."""
+        sql = "SELECT id, links, outside FROM page WHERE state = ? ORDER BY position"
+        for page, inside, outside in self._rows(sql, _FETCHED):
+            with self._expecting_damage():
+                links = page_ids([inside, outside])
+            yield page, links
+
+    def all_states(self) -> Iterator[tuple[int, int, int | None]]:
+        """All pages that are done: id, state, and the page each redirects to."""
+        yield from self._rows("SELECT id, state, redirect_to FROM page ORDER BY position")
 
     def counts(self) -> Counts:
         groups = list(

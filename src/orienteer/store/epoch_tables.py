@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from orienteer.store.connection import Connection
 from orienteer.store.history import DonePages
 from orienteer.store.page_row import blob_of, page_ids
-from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
+from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
 PAGES_PER_BATCH = 20_000
 
@@ -45,19 +45,19 @@ class EpochTables(Connection):
     def end_epoch(self, epoch: int, time: float) -> None:
         self._write("UPDATE epoch SET ended = ? WHERE id = ?", time, epoch)
 
-    def epochs(self) -> list[EpochRow]:
+    def epochs(self) -> list[EpochHead]:
         """All of them, the first crawl apart."""
-        found = []
-        for epoch, began, ended, position, hops, seeds, trust, due in self._rows("SELECT * FROM epoch ORDER BY id"):
-            with self._expecting_damage():
-                weights = np.frombuffer(trust, "<f8").astype(np.float64)
-                row = EpochRow(epoch, began, ended, position, hops, page_ids([seeds]), weights, page_ids([due]))
-            found.append(row)
-        return found
+        sql = "SELECT id, began, ended, position, length(seeds) / 4, length(due) / 4 FROM epoch ORDER BY id"
+        return [EpochHead(*row) for row in self._rows(sql)]
 
     def last_epoch(self) -> EpochRow | None:
-        epochs = self.epochs()
-        return epochs[-1] if epochs else None
+        """The one that was begun last; None while there is only the first crawl."""
+        for *head, seeds, trust, due in self._rows("SELECT * FROM epoch ORDER BY id DESC LIMIT 1"):
+            number, began, ended, position, hops = head
+            with self._expecting_damage():
+                weights = np.frombuffer(trust, "<f8").astype(np.float64)
+                return EpochRow(number, began, ended, position, hops, page_ids([seeds]), weights, page_ids([due]))
+        return None
 
     def add_visit(self, visit: Visit) -> None:
         archived = visit.archived or (None, None, None)

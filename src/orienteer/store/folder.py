@@ -6,6 +6,8 @@
     archive/          the pages as they came, in WARC files
     checkpoints/      what makes a reopen quick; never the truth
     report.json       the certificate, and why the crawl stopped
+    ranks.npz         what its pages are worth, inside and in the whole web; derived
+    outside/          the pages around it that were looked at for that: a folder like this one, links only
     log.jsonl         what happened, an object a line (see `log`); never the truth
 
 The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
@@ -18,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -162,6 +165,12 @@ class CrawlFolder:
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
             return None
 
+    def write_ranks(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the place of the last ones."""
+        path = self.path / "ranks.npz"
+        with explained(path), replaced(path) as new:
+            np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
+
     @property
     def log_path(self) -> Path:
         return self.path / "log.jsonl"
@@ -204,6 +213,19 @@ def _remove_leftovers(path: Path) -> None:
         for folder in (path, path / "checkpoints"):
             for leftover in folder.glob(".new-*"):
                 leftover.unlink()
+
+
+def remove_crawl(path: Path) -> None:
+    """Remove a crawl folder and all that is in it, if it is one and nobody is writing to it."""
+    if settings_of_folder(path) is None:
+        return
+    lock = _Lock(path)
+    try:
+        with explained(path):
+            (path / _DATABASE).unlink()  # without it the rest is no crawl, however far we get
+            shutil.rmtree(path)
+    finally:
+        lock.release()
 
 
 def settings_of_folder(path: Path) -> str | None:

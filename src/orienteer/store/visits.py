@@ -62,6 +62,17 @@ class Revisits(NamedTuple):
     missing_since: float | None = None
 
 
+class EpochHead(NamedTuple):
+    """An epoch after the first crawl in a few figures; `ended` is None while it is not over."""
+
+    id: int
+    began: float
+    ended: float | None
+    position: int
+    n_seeds: int
+    n_due: int
+
+
 class EpochRow(NamedTuple):
     """An epoch after the first crawl; `hops` None: as far as the links go. `ended` is None while it is not over."""
 

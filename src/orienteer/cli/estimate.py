@@ -1,0 +1,166 @@
+"""`orienteer estimate`: what the pages of a domain are worth in the whole web."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orienteer.cli import display, order_file
+from orienteer.cli.running import say, stoppable, waiting
+from orienteer.errors import InputError
+
+if TYPE_CHECKING:
+    from orienteer.crawl.estimate import EstimateReport
+    from orienteer.crawl.rounds import EstimateSettings
+    from orienteer.graph.estimation.history import Round
+
+_TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
+
+
+def estimate(
+    folder: Path = typer.Argument(None, metavar="DIR", help="Crawl folder: its pages are the domain."),
+    budget: str = typer.Option("2n", help="Pages to fetch around it: a number, or times the domain, such as 1n."),
+    rounds: int = typer.Option(50, help="In so many rounds; each chooses anew."),
+    settle: float | None = typer.Option(
+        None,
+        help="Stop when the estimate changes by less than this (L1) while n/5 pages are fetched (0.005); 0: never.",
+    ),
+    select: str | None = typer.Option(
+        None, help="What to fetch: stochastic-complement (default), pagerank-flow, outlink-count or random."
+    ),
+    method: str | None = typer.Option(None, help="How to estimate: frontier-return (default) or paper."),
+    again: bool = typer.Option(False, "--again", help="Forget the pages fetched around the domain before."),
+    graph: Path | None = typer.Option(None, help="Estimate on this graph instead; nothing is fetched."),
+    local: str | None = typer.Option(
+        None, metavar="FILE|host:NAME", help="With --graph, the domain: a file of pages, or all pages of a host."
+    ),
+    out: Path | None = typer.Option(
+        None, help="Write URL, global rank and local rank of all pages of the domain, a line each, tabs between."
+    ),
+    top: int = typer.Option(10, help="How many pages to show of each kind."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No display of the rounds."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Estimate what each page of a crawl is worth in the whole web, by looking at some pages around it.
+
+    Pages outside the crawl are chosen by their influence, fetched as politely as its own, and kept apart, links only.
+    The same command again goes on. Nothing bounds the error; what experience says of it is shown.
+
+    Exit code 0: the budget is spent, the estimate has settled, or no page is left; 3: it was interrupted.
+
+    Example: [bold]orienteer estimate example-crawl --budget 1n --out ranks.tsv[/bold]
+    """
+    order_file.check_place(out)
+    if top < 0:
+        raise InputError(f"--top is {top}; it must be 0 or more")
+    options = {"rounds": rounds, "settle": settle, "select": select, "method": method}
+    given = {name: value for name, value in options.items() if value is not None}
+    if graph is not None:
+        _refuse_both(folder, again)
+        from orienteer.cli.estimate_graph import estimate_on_graph
+
+        estimate_on_graph(graph, local, budget, given, out, top, json)
+        return
+    if local is not None:
+        raise InputError("--local goes with --graph; the domain of a crawl folder is what it has fetched")
+    if folder is None:
+        raise InputError("which domain? Name a crawl folder, or a graph with --graph and --local")
+    report = _run(folder, budget, given, again, quiet or json)
+    with display.readers_may_leave():
+        _tell(report, out, top, json)
+    if not report.goal_reached:
+        raise typer.Exit(3)
+
+
+def _refuse_both(folder: Path | None, again: bool) -> None:
+    if folder is not None:
+        raise InputError(f"{folder} and --graph: an estimate has one domain")
+    if again:
+        raise InputError("--again is for crawl folders; on a graph nothing is kept")
+
+
+def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: bool) -> EstimateReport:
+    from orienteer.crawl.estimate import Told, opened_estimate, reported
+    from orienteer.crawl.plan import CrawlPlan
+    from orienteer.store.folder import CrawlFolder
+
+    with ExitStack() as until_the_end:
+        with waiting(folder, quiet):
+            with CrawlFolder.open(folder, read_only=True) as crawl:
+                plan = CrawlPlan.parse(crawl.settings_text, str(crawl.settings_path))
+            settings = _settings(folder, budget, given)
+            live, ledger = until_the_end.enter_context(opened_estimate(folder, plan, settings, again))
+        until_the_end.enter_context(stoppable(live))
+        told = Told(ledger, None if quiet else lambda past: say(round_in_words(past, ledger.rounds.budget)))
+        started = time.monotonic()
+        why = live.run(told)
+        told()
+        return reported(folder, live, ledger, why, time.monotonic() - started)
+
+
+def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
+    from orienteer.crawl.local_web import n_local_pages
+    from orienteer.crawl.rounds import EstimateSettings
+    from orienteer.store.survey import Survey
+
+    with Survey(folder / "crawl.db") as survey:
+        n_pages = n_local_pages(survey)
+    return EstimateSettings(pages_of_budget(budget, n_pages), **given)
+
+
+def pages_of_budget(text: str, n_local: int) -> int:
+    """`500`, or `2n`: twice the domain's pages."""
+    times = _TIMES_THE_DOMAIN.fullmatch(text.strip())
+    if times:
+        return round(float(times[1]) * n_local)
+    if text.strip().isascii() and text.strip().isdigit():
+        return int(text)
+    raise InputError(f"--budget {text}: give a number of pages, or times the domain, such as 2n")
+
+
+def round_in_words(past: Round, budget: int) -> str:
+    """A line for a round that is over."""
+    if past.change is None:
+        return f"before the first round: {100 * past.leaving:.0f} % of the domain's rank leads to pages outside"
+    return (
+        f"{past.n_fetched:,} of {budget:,} pages fetched outside: the estimate changed by {past.change:.4f}; "
+        f"{100 * past.leaving:.0f} % of the rank leads to pages not fetched"
+    )
+
+
+def _tell(report: EstimateReport, out: Path | None, top: int, json: bool) -> None:
+    from orienteer.cli.estimate_display import print_view, write_ranks
+    from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
+
+    if out is not None:
+        write_ranks(out, report.view, report.urls.get)
+    if json:
+        display.print_json(report.as_dict(top))
+        return
+    rows = facts_grid()
+    add_fact(rows, "domain", f"{counted(len(report.pages), 'page')} of {plain(str(report.folder))}")
+    failed = f"; {counted(report.n_failed, 'link leads', 'links lead')} to no page" if report.n_failed else ""
+    n_rounds = len(report.history) - 1
+    fetched = f"{counted(report.n_fetched, 'page')} in {counted(n_rounds, 'round')}{failed}"
+    add_fact(rows, "fetched outside", fetched)
+    add_fact(rows, "stopped", ENDINGS.get(report.stopped_because, report.stopped_because))
+    add_fact(rows, "how sure", str(report.outlook))
+    problems = {kind: n for kind, n in report.outcomes.items() if kind not in ("ok", "redirect")}
+    add_fact(rows, "errors in this run", tally(problems, 6))
+    add_fact(rows, "this run", duration(report.elapsed_s))
+    add_fact(rows, "ranks", plain(str(out or report.folder / "ranks.npz")))
+    display.console().print(rows)
+    print_view(report.view, report.urls.get, top)
+
+
+ENDINGS = {
+    "settled": "the estimate has settled",
+    "budget": "the budget is spent",
+    "no page left": "no page is left that could be fetched",
+    "interrupted": "interrupted; the same command goes on",
+}

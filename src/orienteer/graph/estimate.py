@@ -1,0 +1,118 @@
+"""What the pages of a local domain are worth in the whole web, on a known graph: the loop of estimation.py, driven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.estimation.estimation import METHOD, SELECT, Estimation
+from orienteer.graph.estimation.history import Round
+from orienteer.graph.estimation.known_web import local_pages
+from orienteer.graph.estimation.outlook import Outlook
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.pagerank import pagerank
+from orienteer.progress import Progress, silent
+
+_TRUE_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimated global rank of a local domain.
+
+    `rank` is in the order of `local`, which is as it was given, or in increasing order where it was a mask; it sums to
+    1 over the domain. `fetched` are the pages fetched around it, in order. `history` begins before the first fetch,
+    with what the local pages alone say, and has an entry for each round. `estimation` is what it all came from: it can
+    be asked for the outside view (outside.py), or go on.
+    """
+
+    local: NDArray[np.uint32]
+    rank: NDArray[np.float64]
+    fetched: NDArray[np.uint32]
+    history: tuple[Round, ...]
+    select: str
+    method: str
+    estimation: Estimation
+
+    @property
+    def outlook(self) -> Outlook:
+        """How far off the estimate may still be, by experience; there is no bound (see outlook.py)."""
+        return self.estimation.outlook()
+
+
+def estimate_global_rank(
+    graph: LinkGraph,
+    local: ArrayLike,
+    budget: int | None = None,
+    rounds: int = 50,
+    select: str = SELECT,
+    method: str = METHOD,
+    *,
+    settle: float = 0.0,
+    truth: ArrayLike | bool = False,
+    damping: float = 0.85,
+    rng: int = 0,
+    progress: Progress = silent,
+) -> Estimate:
+    """Estimate what each page of the domain `local` (ids or a mask) is worth in the graph, looking at few other pages.
+
+    Links of pages outside count only once they are fetched: `budget` of them (twice the domain's pages, if not given),
+    in so many rounds, chosen by `select`; fewer where the estimate changed by less than `settle` (L1) while the last
+    n/5 pages were fetched. `truth` True computes the true rank, for the errors in the history; it may also be given,
+    for all pages or for the local ones.
+
+    >>> import orienteer as ori
+    >>> from orienteer.graph import shapes
+    >>> ori.estimate_global_rank(shapes.cycle(6), local=[0, 1, 2]).rank.round(4).tolist()
+    [0.3333, 0.3333, 0.3333]
+    """
+    if rounds < 1:
+        raise InputError(f"rounds is {rounds}; at least one is needed")
+    if settle < 0:
+        raise InputError(f"settle is {settle}; it must be 0 or more")
+    if budget is not None and budget < 0:
+        raise InputError(f"budget is {budget}; it must be 0 or more")
+    pages = local_pages(local, graph.n_pages)
+    web = GrowingGraph()
+    web.know(graph.n_pages)
+    web.add_batch(pages, *_rows(graph, pages))
+    true = _true_rank(graph, pages, truth, damping, progress)
+    estimation = Estimation(web, pages, select, method, truth=true, damping=damping, rng=rng)
+    budget = 2 * len(pages) if budget is None else budget
+    for k in _quotas(budget, rounds):
+        progress("estimating", estimation.n_fetched, budget)
+        wanted = estimation.wanted(0 if estimation.has_settled(settle) else k)
+        if len(wanted) == 0:
+            break
+        estimation.fetched_batch(wanted, *_rows(graph, wanted))
+        estimation.round()
+    return Estimate(pages, estimation.rank(), estimation.order, tuple(estimation.history), select, method, estimation)
+
+
+def _quotas(budget: int, rounds: int) -> list[int]:
+    """How many pages each round may fetch: as even as whole numbers can be, and no round without any."""
+    goals = [budget * done // rounds for done in range(rounds + 1)]
+    return [k for k in np.diff(goals).tolist() if k]
+
+
+def _rows(graph: LinkGraph, pages: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """The links of these pages as one batch."""
+    degrees = graph.ends[pages] - graph.starts[pages]
+    offsets = np.concatenate(([0], np.cumsum(degrees)))
+    places = np.arange(offsets[-1]) + np.repeat(graph.starts[pages] - offsets[:-1], degrees)
+    return offsets, graph.targets[places]
+
+
+def _true_rank(
+    graph: LinkGraph, pages: NDArray[np.uint32], truth: ArrayLike | bool, damping: float, progress: Progress
+) -> NDArray[np.float64] | None:
+    if isinstance(truth, bool):
+        if not truth:
+            return None
+        return pagerank(graph, damping=damping, tolerance=_TRUE_TOLERANCE, progress=progress)[pages]
+    values = np.asarray(truth, np.float64)
+    return values[pages] if values.shape == (graph.n_pages,) else values
