@@ -8,7 +8,7 @@ demo: .venv/.installed
 	$(BIN)/orienteer demo
 
 test: .venv/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
 
 check: lint types layers test
 

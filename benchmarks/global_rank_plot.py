@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAMES = ("stochastic-complement", "pagerank-flow", "outlink-count", "random")
 
 
-def write_plots(runs: list[Run], folder: Path) -> None:
+def write_plots(runs: list[Run], unseen: list[Run], folder: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 4.6), dpi=130, layout="constrained")
@@ -36,7 +36,7 @@ def write_plots(runs: list[Run], folder: Path) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     write_figure(figure, folder / "global-rank.png")
 
-    write_figure(estimators_figure(runs), folder / "global-rank-estimators.png")
+    write_figure(estimators_figure(runs + unseen), folder / "global-rank-estimators.png")
 
 
 def estimators_figure(runs: list[Run]) -> Figure:
@@ -65,12 +65,14 @@ def _curves(axes: Axes, runs: list[Run], column: int) -> None:
 
 
 def _scatter(axes: Axes, runs: list[Run]) -> None:
-    for filled, label in ((True, "held out"), (False, "used to choose constants")):
-        these = [run for run in runs if run.domain.held_out == filled]
+    faces = {"unseen": COLOURS[1], "watched": COLOURS[3], "chosen by": "none"}
+    for group, face in faces.items():
+        these = [run for run in runs if run.domain.group == group]
         x = [max(run.errors["paper"][-1, 0], 1e-4) for run in these]
         y = [max(run.errors["frontier-return"][-1, 0], 1e-4) for run in these]
-        face = COLOURS[0] if filled else "none"
-        axes.scatter(x, y, s=26, facecolors=face, edgecolors=COLOURS[0], alpha=0.75, label=label, zorder=3)
+        axes.scatter(
+            x, y, s=26, facecolors=face, edgecolors=COLOURS[0], linewidths=0.7, alpha=0.85, label=group, zorder=3
+        )
     axes.plot([1e-4, 2], [1e-4, 2], color="#999999", linewidth=1)
     axes.text(2e-4, 0.03, "worse than\nthe paper's", fontsize=9, color="#666666")
     axes.text(0.1, 7e-4, "better than\nthe paper's", fontsize=9, color="#666666")

@@ -79,7 +79,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         wait_until(web.all_are_awaited)
         signalled_until_it_ends(process)
         done = ended(process)
-        assert done.returncode == 3
+        assert done.returncode in (3, -signal.SIGINT)  # the last signal may come when Python is leaving already
         assert "it was interrupted" in done.stdout
         assert Told(tmp_path / "c").fetched_urls() == {SEED}
         web.delay_s = 0.0

@@ -31,10 +31,10 @@ def test_the_change_while_the_last_fifth_was_fetched() -> None:
 def test_what_experience_says() -> None:
     found = outlook(history(0.5, 0.02, 0.001), 100, "frontier-return")
     assert found.change == pytest.approx(0.021)
-    assert (found.half_within, found.most_within, found.leaving) == (0.13, 0.41, 0.25)
-    assert str(found).startswith("changed by 0.021 lately; of 78 real domains like this half were within 0.13")
+    assert (found.most_within, found.leaving) == (0.41, 0.25)
+    assert str(found).startswith("changed by 0.021 lately; nine in ten of 78 real domains like this were within 0.41")
     unknown = outlook(history(), 100, "paper")
-    assert unknown.half_within == EXPERIENCE["paper"][-1][1]
+    assert unknown.most_within == EXPERIENCE["paper"][-1][1]
     assert str(unknown).startswith("too few pages for a trend")
     assert "no bound" in str(unknown)
     with pytest.raises(ori.InputError, match="no estimation method named 'papers'"):
