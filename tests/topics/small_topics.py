@@ -51,3 +51,25 @@ def trained(name: str, folder: Path, **settings: object) -> Topic:
     if made.needs_training:
         made.train(PAGES, IS_ON_TOPIC)
     return made
+
+
+def html_of(page: PageContent) -> str:
+    headings = "".join(f"<h2>{heading}</h2>" for heading in page.headings)
+    return f"<title>{page.title}</title>{headings}<p>{page.text}"
+
+
+def write_examples(folder: Path) -> None:
+    """The pages as files in good/ and bad/."""
+    for name, pages in (("good", ON_TOPIC), ("bad", OFF_TOPIC)):
+        (folder / name).mkdir()
+        for number, page in enumerate(pages):
+            (folder / name / f"{number}.html").write_text(html_of(page))
+
+
+def topic_file(folder: Path, *lines: str, name: str = "topic.toml") -> Path:
+    """A topic file of these lines."""
+    (folder / name).write_text("\n".join(("[topic]", *lines, "")))
+    return folder / name
+
+
+EXAMPLES = ('positive = ["good/"]', 'negative = ["bad"]')

@@ -39,7 +39,7 @@ class EstimatorTopic(Topic):
             raise InputError(f"the estimator {type(estimator).__name__} has no predict_proba")
         if not hasattr(estimator, "classes_"):
             raise InputError(f"the estimator {type(estimator).__name__} is not trained; fit it first")
-        classes = list(estimator.classes_)
+        classes = np.asarray(estimator.classes_).tolist()
         if on_topic not in classes:
             raise InputError(f"on_topic is {on_topic!r}; the estimator has the classes {classes}")
         self._estimator, self._features = estimator, features

@@ -50,6 +50,8 @@ class Topic(ABC):
     needs_training: ClassVar[bool] = False
     file_settings: ClassVar[tuple[str, ...]] = ()
 
+    threshold: float = 0.5  # a page of at least this relevance counts as on topic
+
     @property
     def is_trained(self) -> bool:
         return not self.needs_training
