@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from orienteer.graph.pagerank import pagerank
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
+    from orienteer.topics.estimator import EstimatorTopic
+    from orienteer.topics.topic import PageContent, Topic
+    from orienteer.topics.topic_file import load_topic
 
 __version__ = "0.1.0"
 
@@ -31,18 +34,22 @@ _HOMES = {
     "Crawl": "crawl.crawl",
     "Estimate": "graph.estimate",
     "Estimation": "graph.estimation.estimation",
+    "EstimatorTopic": "topics.estimator",
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
     "MissingExtraError": "errors",
     "OrienteerError": "errors",
+    "PageContent": "topics.topic",
     "Politeness": "frontier.politeness",
     "SeedSelection": "seeds.select",
+    "Topic": "topics.topic",
     "Trace": "crawl.trace",
     "certificate": "graph.coverage",
     "estimate_global_rank": "graph.estimate",
     "live_crawl": "crawl.session",
+    "load_topic": "topics.topic_file",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
     "refresh": "crawl.session",
@@ -56,18 +63,22 @@ __all__ = [
     "Crawl",
     "Estimate",
     "Estimation",
+    "EstimatorTopic",
     "GraphFileError",
     "GrowingGraph",
     "InputError",
     "LinkGraph",
     "MissingExtraError",
     "OrienteerError",
+    "PageContent",
     "Politeness",
     "SeedSelection",
+    "Topic",
     "Trace",
     "certificate",
     "estimate_global_rank",
     "live_crawl",
+    "load_topic",
     "pagerank",
     "paper_value",
     "refresh",
