@@ -142,6 +142,10 @@ class Database(EpochTables):
         """What was read of a page, in place of what was read before."""
         self._write("INSERT OR REPLACE INTO words VALUES (?, ?)", page, words)
 
+    def n_relevant(self, threshold: float) -> int:
+        """How many pages are relevant at least so much."""
+        return int(self._first("SELECT count(*) FROM page WHERE relevance >= ?", threshold))
+
     def words(self, page: int) -> bytes | None:
         words: bytes | None = self._first("SELECT words FROM words WHERE page = ?", int(page))
         return words
