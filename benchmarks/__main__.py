@@ -19,6 +19,7 @@ QUICK = [
     "orders",
     "crawl_speed",
     "extraction",
+    "topics",
     "frontier",
 ]
 SLOW = [

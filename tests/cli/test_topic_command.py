@@ -3,10 +3,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import one_line, orienteer, orienteer_each
+from tests.conftest import random_web
+from tests.crawl.live_crawls import Told, crawled, hub
 from tests.topics.small_topics import EXAMPLES, ON_TOPIC, topic_file, write_examples
 
 
@@ -83,3 +88,16 @@ def test_bad_input_is_one_clear_line(folder: Path) -> None:
     for (_, message), done in zip(cases, orienteer_each([["topic", *words] for words, _ in cases]), strict=True):
         assert done.returncode == 2
         assert message in one_line(done.stdout, done.stderr)
+
+
+def test_pages_of_a_crawl_are_examples(tmp_path: Path) -> None:
+    site = GraphSite(random_web(np.random.default_rng(3), 60, 6.0, with_hosts=True))
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "crawl")
+    told = Told(tmp_path / "crawl")
+    urls = [told.urls[page] for page in told.order]
+    (tmp_path / "first.txt").write_text("\n".join(urls[:4]))
+    path = topic_file(tmp_path, 'kind = "bayes"', 'crawl = "crawl"', 'positive = ["first.txt"]')
+    facts = json.loads(orienteer("topic", "train", path, "--json").stdout)
+    assert facts["n_on_topic"] == 4
+    assert 0 < facts["n_off_topic"] <= len(urls) - 4

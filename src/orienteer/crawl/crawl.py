@@ -168,7 +168,7 @@ class Crawl:
         asked: bool = True,
         about: AboutPage | None = None,
     ) -> None:
-        """The page came back with these links; `hosts` are those of the link targets. A focused policy hears `about` it."""
+        """The page came back with these links; `hosts` are those of the targets. A focused policy hears `about` it."""
         self._arrive(page, PageState.FETCHED, now, None if asked else 0.0)
         self.web.add(page, links)
         if hosts is not None:

@@ -26,8 +26,8 @@ class Figures:
     """Where a crawl stands.
 
     Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
-    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `position` tells of
-    which moment the figures are.
+    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None
+    where the crawl has no topic. `position` tells of which moment the figures are.
     """
 
     epoch: int
@@ -51,6 +51,7 @@ class Figures:
     budget: int | None
     outcomes: dict[str, int]
     visits: dict[str, int]
+    n_on_topic: int | None = None
 
     @property
     def n_done(self) -> int:
@@ -109,6 +110,7 @@ class Watch:
             budget=goal.budget,
             outcomes=dict(live.outcomes.most_common()),
             visits=named_visits(live.ledger.library.counts),
+            n_on_topic=None if live.ledger.reader is None else live.ledger.reader.n_on_topic,
         )
         live.ledger.figures = figures.as_dict()
         return figures

@@ -27,20 +27,18 @@ from orienteer.crawl.depths import Depths
 from orienteer.crawl.duplicates import Duplicates
 from orienteer.crawl.library import Heard, Library, other_names
 from orienteer.crawl.plan import CrawlPlan
-from orienteer.crawl.reading import Reader, about_page, page_words
+from orienteer.crawl.reading import Reader
 from orienteer.crawl.scope import Scope
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.fetch.headers import validators
 from orienteer.fetch.outcome import Fetched
 from orienteer.frontier.seen import SeenUrls
-from orienteer.policies.focused import AboutPage, FocusedPolicy
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import NO_LINKS, PageRow
-from orienteer.store.page_words import packed, unpacked
 
 _CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
 _FROM_SITEMAP = 1  # the depth of a page that a sitemap names
@@ -55,8 +53,7 @@ class Ledger:
         self.database = folder.database
         self.epoch = self.database.last_epoch()
         self.library = Library(folder, self.epoch, plan.refresh, plan.crawl.archive)
-        self.reader = Reader.of_folder(folder.path) if plan.crawl.topic else None
-        self.n_on_topic = 0 if self.reader is None else self.database.n_relevant(self.reader.threshold)
+        self.reader = Reader.of_folder(folder) if plan.crawl.topic else None
         self.scope = Scope(plan.scope, plan.crawl.seeds)
         self.seen = SeenUrls(secrets.token_bytes(16))
         self.position = self.database.next_position()  # of the next event
@@ -89,14 +86,14 @@ class Ledger:
         else:
             links, outside = np.array([merged], np.uint32), NO_LINKS
         etag, last_modified = validators(answer.headers)
-        self._keep_words(page, content)
+        if self.reader is not None:
+            self.reader.count(None if known is None else known.relevance, relevance)
+            self.reader.keep_words(page, content, self.seen, links)
         self._enter(
             page, PageState.FETCHED, "ok", answer, now, links, outside=outside, digest=digest, title=content.title,
             language=content.language, noindex=content.noindex, redirect_to=merged, duplicate_of=same_as,
             near_duplicate_of=similar_to, etag=etag, last_modified=last_modified, relevance=relevance,
         )  # fmt: skip
-        if self.reader is not None and relevance is not None:
-            self.n_on_topic += relevance >= self.reader.threshold
 
     def redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
         """The page is elsewhere: a redirect that goes round in circles, goes on for ever or leaves the scope fails."""
@@ -251,29 +248,8 @@ class Ledger:
         elif target is not None:
             self.crawl.redirected(page, target, now, int(hosts[target]), asked)
         else:
-            self.crawl.fetched(page, heard.links, now, hosts[heard.links], asked, self._about(page, heard))
-
-    def _keep_words(self, page: int, content: Page) -> None:
-        """A policy that reads hears of them now, and when the folder is opened again."""
-        if self._is_focused:
-            inside = [
-                url
-                for url, is_inside in zip(content.links, self.scope.contains(content.links), strict=True)
-                if is_inside
-            ]
-            ids, _ = self.seen.number(inside)
-            self.database.set_words(page, packed(page_words(content, dict(zip(inside, ids.tolist(), strict=True)))))
-
-    def _about(self, page: int, heard: Heard) -> AboutPage | None:
-        """What a focused policy is to hear of a page that was fetched."""
-        if not self._is_focused or heard.relevance is None:
-            return None
-        blob = self.database.words(page)
-        return about_page(heard.relevance, None if blob is None else unpacked(blob))
-
-    @property
-    def _is_focused(self) -> bool:
-        return self.reader is not None and isinstance(self.crawl.policy, FocusedPolicy)
+            about = None if self.reader is None else self.reader.about(page, heard.relevance)
+            self.crawl.fetched(page, heard.links, now, hosts[heard.links], asked, about)
 
     def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """The ids of URLs inside and outside the scope; new ones are written down."""

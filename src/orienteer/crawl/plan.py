@@ -47,8 +47,8 @@ class CrawlSettings:
 
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
-    pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has a
-    topic, in topic.toml beside the settings.
+    pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
+    a topic, in topic.toml beside the settings.
     """
 
     seeds: tuple[str, ...]

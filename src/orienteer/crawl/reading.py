@@ -1,62 +1,91 @@
-"""What a focused crawl makes of a page: how relevant it is to the topic, and the words that lead on from it."""
+"""What a crawl with a topic makes of a page: how relevant it is, and the words that lead on from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.extract.tokens import link_tokens, page_tokens
+from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, LinkWords
-from orienteer.store.page_words import PageWords
+from orienteer.settings import to_toml
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_words import PageWords, packed, unpacked
+from orienteer.topics.model_file import write_model
 from orienteer.topics.topic import PageContent, Topic
-from orienteer.topics.topic_file import load_topic
+from orienteer.topics.topic_file import TopicFile, load_topic
 
-TOPIC_FILE, MODEL_FILE = "topic.toml", "topic.npz"  # in the crawl folder
+_NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
+
+
+def take_topic(folder: CrawlFolder, path: Path) -> None:
+    """Copy a topic, with what it has learned, into the folder of a new crawl; one that is begun keeps its own."""
+    file = TopicFile.read(path)
+    topic = file.trained_topic()
+    files = {name: str((path.parent / str(file.settings[name])).resolve()) for name in topic.file_settings}
+    text = to_toml({"topic": {"kind": file.kind, **file.settings, **files, "threshold": file.threshold}})
+    if folder.topic_path.exists():
+        if folder.topic_text != text:
+            raise InputError(f"{folder.path}: this crawl was begun with another topic (see {folder.topic_path})")
+    elif folder.database.n_urls():
+        raise InputError(f"{folder.path}: this crawl was begun without a topic")
+    else:
+        if topic.needs_training:
+            write_model(folder.topic_path.with_suffix(".npz"), topic, file.settings)
+        folder.write_topic(text)
+
+
+def topic_threshold(folder: CrawlFolder) -> float:
+    """A page of the crawl that is relevant at least so much is on topic."""
+    return TopicFile.read(folder.topic_path).threshold
 
 
 class Reader:
-    """Reads pages for the topic of a crawl."""
+    """Reads pages for the topic of a crawl; what a focused policy is to hear of them is kept in the database."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, database: Database) -> None:
         self.topic = topic
+        self._database = database
+        self.n_on_topic = database.n_relevant(topic.threshold)
 
     @classmethod
-    def of_folder(cls, folder: Path) -> Reader:
-        """The one of the crawl in this folder."""
-        return cls(load_topic(folder / TOPIC_FILE))
-
-    @property
-    def threshold(self) -> float:
-        """A page of at least this relevance is on topic."""
-        return self.topic.threshold
+    def of_folder(cls, folder: CrawlFolder) -> Reader:
+        return cls(load_topic(folder.topic_path), folder.database)
 
     def relevance(self, pages: Sequence[tuple[str, Page]]) -> list[float]:
         """Of pages with their URLs; many at once is several times as fast as one by one."""
         if not pages:
             return []
         scores = self.topic.relevance([PageContent.of(url, page) for url, page in pages])
-        return np.nan_to_num(scores, nan=0.0).tolist()
+        return [float(score) for score in np.nan_to_num(scores, nan=0.0)]
 
+    def count(self, before: float | None, relevance: float | None) -> None:
+        """A page is as relevant now as this; None before it was fetched."""
+        is_on_topic = (value is not None and value >= self.topic.threshold for value in (relevance, before))
+        self.n_on_topic += int(next(is_on_topic)) - int(next(is_on_topic))
 
-def page_words(page: Page, ids: Mapping[str, int]) -> PageWords:
-    """The words of a page and of those of its links that lead to known pages, by their URLs."""
-    links = [(ids[url], link_tokens(text, url)) for url, text in page.anchors if url in ids]
-    offsets = np.zeros(len(links) + 1, np.int64)
-    np.cumsum([len(words) for _, words in links], out=offsets[1:])
-    nothing = np.empty(0, np.uint32)
-    return PageWords(
-        np.array([target for target, _ in links], np.uint32),
-        offsets,
-        np.concatenate([words for _, words in links] or [nothing]),
-        page_tokens(page.text),
-    )
+    def keep_words(self, page: int, content: Page, seen: SeenUrls, links: NDArray[np.uint32]) -> None:
+        """Write down the words of a page and of its `links`, whose URLs have their numbers by now."""
+        targets, _ = seen.number([url for url, _ in content.anchors])
+        kept = np.flatnonzero(np.isin(targets, links)).tolist()
+        words = [link_tokens(content.anchors[k][1], content.anchors[k][0]) for k in kept]
+        offsets = np.concatenate(([0], np.cumsum([len(some) for some in words], dtype=np.int64)))
+        of_links = np.concatenate([_NOTHING, *words])
+        found = PageWords(targets[kept].astype(np.uint32), offsets, of_links, page_tokens(content.text))
+        self._database.set_words(page, packed(found))
 
-
-def about_page(relevance: float, words: PageWords | None) -> AboutPage:
-    """As a focused policy hears of it."""
-    if words is None:
-        return AboutPage(relevance)
-    return AboutPage(relevance, LinkWords(words.targets, words.offsets, words.link_words), words.words)
+    def about(self, page: int, relevance: float | None) -> AboutPage | None:
+        """What a focused policy is to hear of a fetched page, when it comes and when the folder is opened again."""
+        if relevance is None:
+            return None
+        blob = self._database.words(page)
+        if blob is None:
+            return AboutPage(relevance)
+        words = unpacked(blob)
+        return AboutPage(relevance, LinkWords(words.targets, words.offsets, words.link_words), words.words)

@@ -146,6 +146,11 @@ class Database(EpochTables):
         """How many pages are relevant at least so much."""
         return int(self._first("SELECT count(*) FROM page WHERE relevance >= ?", threshold))
 
+    def relevant_pages(self, threshold: float) -> NDArray[np.uint32]:
+        """Those pages, in increasing order."""
+        rows = self._rows("SELECT id FROM page WHERE relevance >= ? ORDER BY id", threshold)
+        return np.array([page for (page,) in rows], np.uint32)
+
     def words(self, page: int) -> bytes | None:
         words: bytes | None = self._first("SELECT words FROM words WHERE page = ?", int(page))
         return words

@@ -6,6 +6,7 @@
     archive/          the pages as they came, in WARC files
     checkpoints/      what makes a reopen quick; never the truth
     report.json       the certificate, and why the crawl stopped
+    topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
     ranks.npz         what its pages are worth, inside and in the whole web; derived
     outside/          the pages around it that were looked at for that: a folder like this one, links only
     log.jsonl         what happened, an object a line (see `log`); never the truth
@@ -164,6 +165,18 @@ class CrawlFolder:
                 return dict(arrays)
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
             return None
+
+    @property
+    def topic_path(self) -> Path:
+        return self.path / "topic.toml"
+
+    @property
+    def topic_text(self) -> str:
+        return _text_of(self.topic_path)
+
+    def write_topic(self, text: str) -> None:
+        with explained(self.topic_path):
+            write_durably(self.topic_path, text)
 
     def write_ranks(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the place of the last ones."""
