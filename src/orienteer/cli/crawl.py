@@ -39,7 +39,7 @@ def crawl(
     topic: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="Look for the pages of a topic: a topic file (see orienteer topic). Policy navigational, if none is named.",
+        help="Look for the pages of this topic (see orienteer topic); policy navigational, if none is named.",
         rich_help_panel=_GOAL,
     ),
     refresh: bool = typer.Option(
