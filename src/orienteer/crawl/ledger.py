@@ -86,11 +86,8 @@ class Ledger:
         else:
             links, outside = np.array([merged], np.uint32), NO_LINKS
         etag, last_modified = validators(answer.headers)
-        if self.reader is not None:
-            self.reader.count(None if known is None else known.relevance, relevance)
-            self.reader.keep_words(page, content, self.seen, links)
         self._enter(
-            page, PageState.FETCHED, "ok", answer, now, links, outside=outside, digest=digest, title=content.title,
+            page, PageState.FETCHED, "ok", answer, now, links, content, outside=outside, digest=digest, title=content.title,
             language=content.language, noindex=content.noindex, redirect_to=merged, duplicate_of=same_as,
             near_duplicate_of=similar_to, etag=etag, last_modified=last_modified, relevance=relevance,
         )  # fmt: skip
@@ -208,7 +205,7 @@ class Ledger:
 
     def _enter(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
-        links: NDArray[np.uint32] = NO_LINKS, **rest: Any,
+        links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, **rest: Any,
     ) -> None:  # fmt: skip
         """Something came of a page: the library takes it in, the Crawl hears of it."""
         row = PageRow(
@@ -224,7 +221,10 @@ class Ledger:
             links=links,
             **rest,
         )
-        self._happened(page, self.library.enter(row, answer), now, asked=answer is not None)
+        heard = self.library.enter(row, answer)
+        if self.reader is not None and content is not None and heard.redirect_to is None:
+            self.reader.keep_words(page, content, self.seen, links)
+        self._happened(page, heard, now, asked=answer is not None)
 
     def _moment(self) -> Arrays:
         return {"position": np.array(self.position), "epoch": np.array(self.number)}

@@ -52,11 +52,15 @@ class Reader:
     def __init__(self, topic: Topic, database: Database) -> None:
         self.topic = topic
         self._database = database
-        self.n_on_topic = database.n_relevant(topic.threshold)
 
     @classmethod
     def of_folder(cls, folder: CrawlFolder) -> Reader:
         return cls(load_topic(folder.topic_path), folder.database)
+
+    @property
+    def n_on_topic(self) -> int:
+        """Pages on topic so far."""
+        return self._database.n_relevant(self.topic.threshold)
 
     def relevance(self, pages: Sequence[tuple[str, Page]]) -> list[float]:
         """Of pages with their URLs; many at once is several times as fast as one by one."""
@@ -64,11 +68,6 @@ class Reader:
             return []
         scores = self.topic.relevance([PageContent.of(url, page) for url, page in pages])
         return [float(score) for score in np.nan_to_num(scores, nan=0.0)]
-
-    def count(self, before: float | None, relevance: float | None) -> None:
-        """A page is as relevant now as this; None before it was fetched."""
-        is_on_topic = (value is not None and value >= self.topic.threshold for value in (relevance, before))
-        self.n_on_topic += int(next(is_on_topic)) - int(next(is_on_topic))
 
     def keep_words(self, page: int, content: Page, seen: SeenUrls, links: NDArray[np.uint32]) -> None:
         """Write down the words of a page and of its `links`, whose URLs have their numbers by now."""

@@ -53,6 +53,7 @@ CREATE TABLE page (
     links BLOB NOT NULL,
     outside BLOB NOT NULL
 );
+CREATE INDEX page_relevance ON page (relevance) WHERE relevance IS NOT NULL;
 CREATE TABLE words (page INTEGER PRIMARY KEY, words BLOB NOT NULL);
 CREATE INDEX page_digest ON page (digest) WHERE digest IS NOT NULL;
 CREATE TABLE known (position INTEGER PRIMARY KEY, pages BLOB NOT NULL);
