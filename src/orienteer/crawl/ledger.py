@@ -87,9 +87,10 @@ class Ledger:
             links, outside = np.array([merged], np.uint32), NO_LINKS
         etag, last_modified = validators(answer.headers)
         self._enter(
-            page, PageState.FETCHED, "ok", answer, now, links, content, outside=outside, digest=digest, title=content.title,
-            language=content.language, noindex=content.noindex, redirect_to=merged, duplicate_of=same_as,
-            near_duplicate_of=similar_to, etag=etag, last_modified=last_modified, relevance=relevance,
+            page, PageState.FETCHED, "ok", answer, now, links, content, outside=outside, digest=digest,
+            title=content.title, language=content.language, noindex=content.noindex, redirect_to=merged,
+            duplicate_of=same_as, near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
+            relevance=relevance,
         )  # fmt: skip
 
     def redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
