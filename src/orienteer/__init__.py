@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orienteer.graph.estimation.estimation import Estimation
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
@@ -43,6 +44,7 @@ _HOMES = {
     "certificate": "graph.coverage",
     "estimate_global_rank": "graph.estimate",
     "live_crawl": "crawl.session",
+    "navigational_rank": "graph.navigational",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
     "refresh": "crawl.session",
@@ -68,6 +70,7 @@ __all__ = [
     "certificate",
     "estimate_global_rank",
     "live_crawl",
+    "navigational_rank",
     "pagerank",
     "paper_value",
     "refresh",
