@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orienteer.graph.estimation.estimation import Estimation
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
@@ -50,6 +51,7 @@ _HOMES = {
     "estimate_global_rank": "graph.estimate",
     "live_crawl": "crawl.session",
     "load_topic": "topics.topic_file",
+    "navigational_rank": "graph.navigational",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
     "refresh": "crawl.session",
@@ -79,6 +81,7 @@ __all__ = [
     "estimate_global_rank",
     "live_crawl",
     "load_topic",
+    "navigational_rank",
     "pagerank",
     "paper_value",
     "refresh",
