@@ -15,6 +15,7 @@ from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.settings import to_toml
 from orienteer.store.database import Database
+from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_words import PageWords, packed, unpacked
 from orienteer.topics.model_file import write_model
@@ -81,10 +82,16 @@ class Reader:
 
     def about(self, page: int, relevance: float | None) -> AboutPage | None:
         """What a focused policy is to hear of a fetched page, when it comes and when the folder is opened again."""
-        if relevance is None:
-            return None
-        blob = self._database.words(page)
-        if blob is None:
-            return AboutPage(relevance)
+        return None if relevance is None else about_page(self._database, page, relevance)
+
+
+def about_page(database: Database, page: int, relevance: float) -> AboutPage:
+    """A page as relevant as this, with the words that were kept of it."""
+    blob = database.words(page)
+    if blob is None:
+        return AboutPage(relevance)
+    try:
         words = unpacked(blob)
-        return AboutPage(relevance, LinkWords(words.targets, words.offsets, words.link_words), words.words)
+    except ValueError as error:
+        raise damaged(database.path, error) from None
+    return AboutPage(relevance, LinkWords(words.targets, words.offsets, words.link_words), words.words)
