@@ -149,6 +149,14 @@ def test_the_topic_stays_with_the_crawl(web: FakeWeb, topic: Path, tmp_path: Pat
         crawled(web, HOME, tmp_path / "plain", topic=other, budget=12)
 
 
+def test_a_topic_that_cannot_be_used_leaves_no_folder_behind(web: FakeWeb, tmp_path: Path) -> None:
+    for text, wanted in (("", "no table"), ('[topic]\nkind = "bayes"\npositive = ["x"]\n', "not trained")):
+        (tmp_path / "topic.toml").write_text(text)
+        with pytest.raises(InputError, match=wanted):
+            crawled(web, HOME, tmp_path / "crawl", topic=tmp_path / "topic.toml")
+        assert not (tmp_path / "crawl").exists()
+
+
 def test_a_focused_policy_needs_a_topic(web: FakeWeb, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name one"):
         crawled(web, HOME, tmp_path / "crawl", policy="navigational")

@@ -25,21 +25,28 @@ from orienteer.topics.topic_file import TopicFile, load_topic
 _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
-def take_topic(folder: CrawlFolder, path: Path) -> None:
-    """Copy a topic, with what it has learned, into the folder of a new crawl; one that is begun keeps its own."""
-    file = TopicFile.read(path)
-    topic = file.trained_topic()
-    files = {name: str((path.parent / str(file.settings[name])).resolve()) for name in topic.file_settings}
-    text = to_toml({"topic": {"kind": file.kind, **file.settings, **files, "threshold": file.threshold}})
-    if folder.topic_path.exists():
-        if folder.topic_text != text:
-            raise InputError(f"{folder.path}: this crawl was begun with another topic (see {folder.topic_path})")
-    elif folder.database.n_urls():
-        raise InputError(f"{folder.path}: this crawl was begun without a topic")
-    else:
-        if topic.needs_training:
-            write_model(folder.topic_path.with_suffix(".npz"), topic, file.settings)
-        folder.write_topic(text)
+class TopicToKeep:
+    """A topic file, with what was learned, on its way into the folder of a crawl. What is wrong with it is said now."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = TopicFile.read(path)
+        self._topic = self._file.trained_topic()
+        named = {name: str(self._file.settings[name]) for name in self._topic.file_settings}
+        files = {name: str((path.parent / file).resolve()) for name, file in named.items()}
+        about = {"kind": self._file.kind, **self._file.settings, **files, "threshold": self._file.threshold}
+        self._text = to_toml({"topic": about})
+
+    def keep(self, folder: CrawlFolder) -> None:
+        """Copy it into the folder of a new crawl; one that is begun keeps its own."""
+        if folder.topic_path.exists():
+            if folder.topic_text != self._text:
+                raise InputError(f"{folder.path}: this crawl was begun with another topic (see {folder.topic_path})")
+        elif folder.database.n_urls():
+            raise InputError(f"{folder.path}: this crawl was begun without a topic")
+        else:
+            if self._topic.needs_training:
+                write_model(folder.topic_path.with_suffix(".npz"), self._topic, self._file.settings)
+            folder.write_topic(self._text)
 
 
 def topic_threshold(folder: CrawlFolder) -> float:

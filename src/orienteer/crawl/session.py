@@ -14,7 +14,7 @@ from orienteer.crawl.ledger import Ledger
 from orienteer.crawl.library_certificate import library_certificate, topical_certificate
 from orienteer.crawl.live import LiveCrawl
 from orienteer.crawl.plan import CrawlPlan, canonical_seeds, tables_of
-from orienteer.crawl.reading import take_topic
+from orienteer.crawl.reading import TopicToKeep
 from orienteer.crawl.revisiting import RefreshSettings
 from orienteer.crawl.warm_up import warm_up
 from orienteer.errors import CrawlFolderError
@@ -129,10 +129,11 @@ def opened(
 
     A new crawl takes the `topic` file, with what was learned, into its folder.
     """
+    to_keep = None if topic is None else TopicToKeep(topic)
     with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
-        if topic is not None:
-            take_topic(folder, topic)
+        if to_keep is not None:
+            to_keep.keep(folder)
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
         if refresh:
