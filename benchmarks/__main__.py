@@ -27,6 +27,7 @@ SLOW = [
     "seeds",
     "global_rank",
     "global_rank_scale",
+    "focused",
     "live_crawl",
     "refresh",
     "store",
