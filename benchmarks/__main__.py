@@ -29,6 +29,7 @@ SLOW = [
     "seed_figures",
     "global_rank",
     "global_rank_scale",
+    "focused",
     "live_crawl",
     "refresh",
     "store",

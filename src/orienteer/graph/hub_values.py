@@ -7,7 +7,7 @@ With p the relevance of judged pages and b its mean so far:
 A target that was fetched and is not relevant counts against the page that links to it (Navigational Rank does not know
 such evidence); one that has not been fetched does not count at all. A page of whose targets few are known is taken to
 be like the average: w judgements' worth (2). A target that leads to relevant pages is worth c (0.3) as much as one that
-is relevant. H is a contraction by c in the largest deviation, so it has settled to within c / (1-c) of its last change.
+is relevant. H is a contraction by c in the largest deviation: it has settled to within c / (1-c) of its last change.
 """
 
 from __future__ import annotations
