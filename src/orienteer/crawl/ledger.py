@@ -34,6 +34,7 @@ from orienteer.extract.page import Page
 from orienteer.fetch.headers import validators
 from orienteer.fetch.outcome import Fetched
 from orienteer.frontier.seen import SeenUrls
+from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.folder import CrawlFolder
@@ -223,8 +224,9 @@ class Ledger:
             **rest,
         )
         heard = self.library.enter(row, answer)
-        if self.reader is not None and content is not None and heard.redirect_to is None:
-            self.reader.keep_words(page, content, self.seen, links)
+        policy = self.crawl.policy
+        if self.reader is not None and isinstance(policy, FocusedPolicy) and content and heard.redirect_to is None:
+            self.reader.keep_words(page, content, self.seen, links, policy)
         self._happened(page, heard, now, asked=answer is not None)
 
     def _moment(self) -> Arrays:

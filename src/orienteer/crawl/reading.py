@@ -12,7 +12,7 @@ from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.extract.tokens import link_tokens, page_tokens
 from orienteer.frontier.seen import SeenUrls
-from orienteer.policies.focused import AboutPage, LinkWords
+from orienteer.policies.focused import AboutPage, FocusedPolicy, LinkWords
 from orienteer.settings import to_toml
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
@@ -77,14 +77,20 @@ class Reader:
         scores = self.topic.relevance([PageContent.of(url, page) for url, page in pages])
         return [float(score) for score in np.nan_to_num(scores, nan=0.0)]
 
-    def keep_words(self, page: int, content: Page, seen: SeenUrls, links: NDArray[np.uint32]) -> None:
-        """Write down the words of a page and of its `links`, whose URLs have their numbers by now."""
-        targets, _ = seen.number([url for url, _ in content.anchors])
+    def keep_words(
+        self, page: int, content: Page, seen: SeenUrls, links: NDArray[np.uint32], policy: FocusedPolicy
+    ) -> None:
+        """Write down the words that the policy reads, of a page and of its `links`, whose URLs have numbers by now."""
+        if not policy.reads_links and not policy.reads_pages:
+            return
+        anchors = content.anchors if policy.reads_links else []
+        targets, _ = seen.number([url for url, _ in anchors])
         kept = np.flatnonzero(np.isin(targets, links)).tolist()
-        words = [link_tokens(content.anchors[k][1], content.anchors[k][0]) for k in kept]
+        words = [link_tokens(anchors[k][1], anchors[k][0]) for k in kept]
         offsets = np.concatenate(([0], np.cumsum([len(some) for some in words], dtype=np.int64)))
         of_links = np.concatenate([_NOTHING, *words])
-        found = PageWords(targets[kept].astype(np.uint32), offsets, of_links, page_tokens(content.text))
+        of_page = page_tokens(content.text) if policy.reads_pages else _NOTHING
+        found = PageWords(targets[kept].astype(np.uint32), offsets, of_links, of_page)
         self._database.set_words(page, packed(found))
 
     def about(self, page: int, relevance: float | None) -> AboutPage | None:

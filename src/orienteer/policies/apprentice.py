@@ -30,6 +30,7 @@ class Apprentice(BatchedPolicy):
     """
 
     name: ClassVar[str] = "apprentice"
+    reads_links: ClassVar[bool] = True
 
     def __init__(self, discount: float = 0.5, batch: int = BATCH, growth: float = GROWTH) -> None:
         super().__init__(batch, growth)

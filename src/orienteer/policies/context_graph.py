@@ -29,6 +29,7 @@ class ContextGraph(BatchedPolicy):
     """
 
     name: ClassVar[str] = "context-graph"
+    reads_pages: ClassVar[bool] = True
 
     def __init__(self, layers: int = 5, batch: int = BATCH, growth: float = GROWTH) -> None:
         super().__init__(batch, growth)

@@ -7,7 +7,7 @@ policy that has never heard of any relevance fetches breadth-first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,10 @@ class AboutPage(NamedTuple):
 
 
 class FocusedPolicy(Policy):
-    """Base of all policies that look for the pages of a topic."""
+    """Base of all policies that look for the pages of a topic. One that does not read words need not be told of any."""
+
+    reads_links: ClassVar[bool] = False
+    reads_pages: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, page: int, about: AboutPage, web: GrowingGraph) -> None:

@@ -36,6 +36,7 @@ class Scent(BatchedPolicy):
     """
 
     name: ClassVar[str] = "scent"
+    reads_links: ClassVar[bool] = True
 
     def __init__(self, patience: int = 300, gate: float = 3.0, batch: int = BATCH, growth: float = GROWTH) -> None:
         super().__init__(batch, growth)
