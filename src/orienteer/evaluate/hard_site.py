@@ -4,7 +4,7 @@
 
 Targets are most pages of the lists under two sections of the fourth level. A page does not link back to its list, but
 to home, to a site map, and to pages anywhere; the site maps, which only these pages link to, link to every page. So
-what a target links to says nothing, and what links to it says something only if it does not link to all the others, too.
+what a target links to says nothing, and what links to it says something only if it does not link to all others, too.
 
 The words of each site are its own, but for a few that are everywhere: what was learned on one is of little use on the
 next. Page 0 is home.
