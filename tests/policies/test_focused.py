@@ -103,13 +103,13 @@ def test_credit_goes_along_the_shortest_path() -> None:
 
 def test_classes_of_words_are_naive_bayes(rng: np.random.Generator) -> None:
     classes = WordClasses(2)
-    classes.add(0, np.array([1, 1, 2], np.uint32))
-    classes.add(1, np.array([3], np.uint32))
+    classes.add(np.array([0, 1]), np.array([0, 3, 4]), np.array([1, 1, 2, 3], np.uint32))
     counts = np.zeros((2, 1 << 16)) + 0.1
     counts[0, 1], counts[0, 2], counts[1, 3] = 2.1, 1.1, 1.1
     likelihood = counts / counts.sum(axis=1, keepdims=True)
     expected = likelihood[:, 1] * likelihood[:, 3] * 0.5
-    np.testing.assert_allclose(classes.chances(np.array([1, 3], np.uint32)), expected / expected.sum())
+    found = classes.chances(np.array([0, 2, 2]), np.array([1, 3], np.uint32))
+    np.testing.assert_allclose(found, [expected / expected.sum(), [0.5, 0.5]])
 
 
 @pytest.mark.parametrize("policy", [ContextGraph(), Apprentice()])

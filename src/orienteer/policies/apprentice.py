@@ -56,8 +56,7 @@ class Apprentice(BatchedPolicy):
                 bins = np.searchsorted(_BINS, worth[targets], side="right") - 1
                 np.add.at(self._worths, bins, worth[targets])
                 np.add.at(counts, bins, 1)
-                for link, kind in enumerate(bins):
-                    self._classes.add(int(kind), words[offsets[link] : offsets[link + 1]])
+                self._classes.add(bins, offsets, words)
         self._worths /= np.maximum(counts, 1)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
@@ -68,14 +67,11 @@ class Apprentice(BatchedPolicy):
     def learn(self, page: int, about: AboutPage, web: GrowingGraph) -> None:
         super().learn(page, about, web)
         self._worth = grown(self._worth, web.n_pages)
-        if not self._classes.is_trained:
-            return
         targets, offsets, words = about.link_words
-        for link, target in enumerate(targets.tolist()):
-            said = words[offsets[link] : offsets[link + 1]]
-            if len(said):
-                self._has_words = True
-                self._worth[target] = max(self._worth[target], float(self._classes.chances(said) @ self._worths))
+        if self._classes.is_trained and len(words):
+            self._has_words = True
+            foretold = np.where(np.diff(offsets) > 0, self._classes.chances(offsets, words) @ self._worths, 0.0)
+            np.maximum.at(self._worth, targets, foretold)
 
     def scores(self, web: GrowingGraph) -> NDArray[np.float64] | None:
         self._worth = grown(self._worth, web.n_pages)

@@ -46,10 +46,7 @@ class ContextGraph(BatchedPolicy):
                 raise InputError("context-graph: a training site needs text, and at least one relevant page")
             to_target = distances(site.graph.reverse(), np.flatnonzero(site.relevance >= _RELEVANT))
             layer = np.where((to_target < 0) | (to_target > self.layers), self.layers + 1, to_target)
-            for page in range(site.graph.n_pages):
-                about = site.about(page)
-                assert about is not None
-                self._classes.add(int(layer[page]), about.words)
+            self._classes.add(layer.astype(np.int64), site.text.offsets, site.text.words)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         self._nearness = np.zeros(max(web.n_pages, 1024))
@@ -62,7 +59,8 @@ class ContextGraph(BatchedPolicy):
         if not self._classes.is_trained or len(about.words) == 0:
             return
         self._has_words = True
-        layer = 0 if about.relevance >= _RELEVANT else int(np.argmax(self._classes.chances(about.words)))
+        chances = self._classes.chances(np.array([0, len(about.words)]), about.words)
+        layer = 0 if about.relevance >= _RELEVANT else int(np.argmax(chances))
         links = web.links(page)
         self._nearness[links] = np.maximum(self._nearness[links], self.layers + 1 - layer)
 
