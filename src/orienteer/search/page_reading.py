@@ -55,7 +55,7 @@ class ArchiveReader:
             language=page.language or content.language or self._language(content.text),
             title=_clean(content.title),
             headings=_clean("\n".join(content.headings)),
-            text=_clean(content.text[:_MAX_CHARS]),
+            text=" ".join(_clean(content.text[:_MAX_CHARS]).split()),
         )
 
     def _content(self, page: Readable, url: str) -> Page:

@@ -30,7 +30,7 @@ _MAX_CLAUSES = 32
 _MAX_WORDS_IN_A_ROW = 32
 
 # What a word is worth by where it stands; other places add a share of theirs.
-_BOOSTS = {"title": 3.0, "headings": 1.2, "text": 1.0, "anchors": 2.0}
+_BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "anchors": 2.0}
 _URL_BOOST = 0.7
 _OTHER_PLACES = 0.3
 

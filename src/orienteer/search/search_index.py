@@ -30,7 +30,7 @@ from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import TextIndex, page_numbers, refusals
 from orienteer.search.words import way_of
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.page_texts import PageText, PageTexts
+from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
 
 MAX_RESULTS = 10_000  # that one can page through
 _FEW = 3  # results, so that a slip of the pen is looked for
@@ -231,7 +231,7 @@ class SearchIndex:
         hits = []
         markers: dict[str, Marker] = {}
         for number, place in enumerate(shown.tolist(), first):
-            text = self._texts.page(int(found.pages[place]))
+            text = self._texts.page(int(found.pages[place]), lead_only=True)
             if text is None:  # it was removed a moment ago
                 continue
             way = way_of(text.language)
@@ -245,6 +245,8 @@ class SearchIndex:
         positions: dict[str, int | None], score: float,
     ) -> Hit:  # fmt: skip
         title, snippet = marker.marked(text.title), marker.snippet(text.text)
+        if not snippet.marks and len(text.text) == LEAD_CHARS and (whole := self._texts.page(text.id)) is not None:
+            snippet = marker.snippet(whole.text)
         local, outside, relevance = (float(column[place]) for column in found.figures[:3])
         return Hit(
             url=text.url,

@@ -6,25 +6,20 @@ A page may hold anything, also markup that its reader took for text: what is mar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
 from orienteer.search.query import Ask
-from orienteer.search.words import words_of
+from orienteer.search.words import PLAIN, is_sign, spaced, words_of
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 200_000
-_MAX_MARKS = 300
+_MAX_MARKS = 20  # of one word
+_MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
-
-# Letters that lose their accents when words are looked up.
-_ACCENTED = {
-    "a": "aàáâãäåāăą", "c": "cçćč", "d": "dďđ", "e": "eèéêëēėęě", "g": "gğ", "i": "iìíîïīįı", "l": "lł", "n": "nñńň",
-    "o": "oòóôõöøōő", "r": "rř", "s": "sśşš", "t": "tťţ", "u": "uùúûüūůű", "y": "yýÿ", "z": "zźżž",
-}  # fmt: skip
+_REST = re.compile(r"[^\W_]*")  # of a word
 
 
 class Snippet(NamedTuple):
@@ -52,9 +47,12 @@ class Marker:
     def __init__(self, ask: Ask, way: str) -> None:
         sought = [clause.text for clause in ask.sought]
         self._way = way
+        if any(len(text) >= _MIN_CHARS_CUT for text in sought):
+            sought = [text for text in sought if len(text) >= _MIN_CHARS_CUT or not text.isascii()]  # not `the`, `of`
         self._stems = frozenset(word for text in sought for word in words_of(text, way))
-        plain = [word for text in sought for word in words_of(text, "plain")]
-        self._pattern = _pattern(tuple(sorted({*plain, *self._stems})))
+        typed = {word for text in sought for word in spaced(text).lower().split()}
+        plain = {word for text in sought for word in words_of(text, PLAIN)}
+        self._starts = _starts(typed | plain | self._stems)
 
     def marked(self, text: str) -> Snippet:
         """All of a short text."""
@@ -62,8 +60,11 @@ class Marker:
         return Snippet(line, tuple(self._marks(line)))
 
     def snippet(self, text: str) -> Snippet:
-        """The stretch of a long text with the most of the words in it; its beginning where there are none."""
-        line = " ".join(text[:_MAX_CHARS_READ].split())
+        """The stretch of a text with the most of the words in it; its beginning where there are none.
+
+        White space is expected to be single spaces.
+        """
+        line = text[:_MAX_CHARS_READ]
         marks = self._marks(line)
         if not marks:
             return _cut(line, 0, ())
@@ -71,19 +72,35 @@ class Marker:
         return _cut(line, max(0, marks[first][0] - _LEAD_CHARS), marks)
 
     def _marks(self, text: str) -> list[tuple[int, int]]:
-        if self._pattern is None:
-            return []
-        marks: list[tuple[int, int]] = []
-        for found in self._pattern.finditer(text):
-            if self._stem(found[0]) in self._stems:
-                marks.append(found.span())
-                if len(marks) == _MAX_MARKS:
-                    break
-        return marks
+        lower = text.replace("\u0130", "I").lower()  # the one letter that would become two
+        marks = {mark for start in self._starts for mark in self._marks_of(start, text, lower)}
+        return sorted(marks)
+
+    def _marks_of(self, start: str, text: str, lower: str) -> Iterator[tuple[int, int]]:
+        """The words that begin so and have one of the stems."""
+        at, n_marks, stands_alone = lower.find(start), 0, is_sign(start)
+        while at >= 0 and n_marks < _MAX_MARKS:
+            end = at + len(start)
+            if stands_alone:
+                yield at, end
+                n_marks += 1
+            elif at == 0 or not lower[at - 1].isalnum():
+                found = _REST.match(lower, end)
+                end = found.end() if found else end
+                if self._stem(text[at:end]) in self._stems:
+                    yield at, end
+                    n_marks += 1
+            at = lower.find(start, end)
 
     def _stem(self, word: str) -> str:
         words = words_of(word[:100], self._way)
         return words[0] if len(words) == 1 else ""
+
+
+def _starts(words: Iterable[str]) -> tuple[str, ...]:
+    """How words begin that may have the same stem as one of these: alike, but for a letter."""
+    starts = {word if len(word) < _MIN_CHARS_CUT else word[: min(len(word) - 1, 6)] for word in words}
+    return tuple(sorted(a for a in starts if not any(a != b and a.startswith(b) for b in starts)))
 
 
 def _windows(
@@ -109,18 +126,3 @@ def _cut(line: str, start: int, marks: Iterable[tuple[int, int]]) -> Snippet:
     moved = len(lead) - start
     inside = tuple((a + moved, b + moved) for a, b in marks if start <= a and b <= stop)
     return Snippet(lead + line[start:stop] + tail, inside)
-
-
-@lru_cache(maxsize=256)
-def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Finds words that may have one of these stems: they begin alike, but for a letter."""
-    starts = {word if len(word) == 1 else word[: max(1, min(len(word) - 1, 6))] for word in words}
-    shortest = {start for start in starts if not any(start != other and start.startswith(other) for other in starts)}
-    if not shortest:
-        return None
-    letters = (
-        "".join(f"[{_ACCENTED[c]}]" if c in _ACCENTED else re.escape(c) for c in start) for start in sorted(shortest)
-    )
-    signs = "".join(re.escape(word) for word in words if len(word) == 1 and not word.isascii())
-    alone = f"[{signs}]|" if signs else ""
-    return re.compile(rf"{alone}(?<![^\W_])(?:{'|'.join(letters)})[^\W_]*", re.IGNORECASE)

@@ -60,6 +60,11 @@ def analyzer(way: str) -> TextAnalyzer:
     return made.filter(Filter.ascii_fold()).build()
 
 
+def is_sign(text: str) -> bool:
+    """Whether it is a sign that is a word of its own."""
+    return _SIGN.fullmatch(text) is not None
+
+
 def spaced(text: str) -> str:
     """The text with room around signs that are words of their own, and without what is no character.
 

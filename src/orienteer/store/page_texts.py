@@ -27,15 +27,16 @@ from orienteer.errors import CrawlFolderError
 from orienteer.store.connection import connected
 from orienteer.store.failures import explained
 
-_FORMAT = 0x4F720001  # of this database and of the text index beside it: both change together
+_FORMAT = 0x4F720002  # of this database and of the text index beside it: both change together
 MAKE_ANEW = "make the index anew with `orienteer index DIR --rebuild`"
+LEAD_CHARS = 4_000
 _MAX_LINK_TEXTS = 20  # texts of links that are kept in mind of one page
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 BEGIN;
 CREATE TABLE page (
     id INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, url TEXT NOT NULL, time REAL NOT NULL, language TEXT NOT NULL,
-    title TEXT NOT NULL, headings TEXT NOT NULL, text BLOB NOT NULL, anchors BLOB NOT NULL
+    title TEXT NOT NULL, headings TEXT NOT NULL, lead BLOB NOT NULL, rest BLOB NOT NULL, anchors BLOB NOT NULL
 );
 CREATE TABLE anchor (target INTEGER, text TEXT, source INTEGER, PRIMARY KEY (target, text, source)) WITHOUT ROWID;
 PRAGMA user_version = {_FORMAT};
@@ -103,14 +104,20 @@ class PageTexts:
         with _explained(self.path):
             return dict(self._connection.execute("SELECT language, count(*) FROM page GROUP BY language"))
 
-    def page(self, page: int) -> PageText | None:
-        """What a page says; None for one that is not here. Its anchors are left out."""
-        sql = "SELECT id, stamp, url, time, language, title, headings, text FROM page WHERE id = ?"
-        with _explained(self.path), self._lock:
-            row = self._connection.execute(sql, (int(page),)).fetchone()
+    def page(self, page: int, lead_only: bool = False) -> PageText | None:
+        """What a page says, all of it or the first LEAD_CHARS; None for one that is not here. Its anchors are left out.
+
+        The rest of a long page costs more than all else of it.
+        """
+        rest = "''" if lead_only else "rest"
+        sql = f"SELECT id, stamp, url, time, language, title, headings, lead, {rest} FROM page WHERE id = ?"
+        with _explained(self.path):
+            with self._lock:
+                row = self._connection.execute(sql, (int(page),)).fetchone()
             if row is None:
                 return None
-            return PageText._make((*row[:-1], _unpacked(row[-1]), ()))
+            *head, lead, rest = row
+            return PageText._make((*head, _unpacked(lead) + (_unpacked(rest) if rest else ""), ()))
 
     def id_of(self, url: str) -> int | None:
         """The page with this URL; reads through all of them."""
@@ -142,7 +149,7 @@ class PageTexts:
                     rows = [(target, text, int(page)) for target, text in said]
                     many("DELETE FROM anchor WHERE target = ? AND text = ? AND source = ?", rows)
                 execute("DELETE FROM page WHERE id = ?", (int(page),))
-            many("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [_stored(page) for page in new])
+            many("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [_stored(page) for page in new])
             anchors = sorted({(target, text, page.id) for page in new for target, text in page.anchors})
             many("INSERT INTO anchor VALUES (?, ?, ?)", anchors)  # in the order of the table: it is written once
 
@@ -170,7 +177,8 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _stored(page: PageText) -> tuple[Any, ...]:
-    return (*page[:-2], _packed(page.text), _packed(json.dumps(sorted(set(page.anchors)))))
+    lead, rest = page.text[:LEAD_CHARS], page.text[LEAD_CHARS:]
+    return (*page[:-2], _packed(lead), _packed(rest) if rest else b"", _packed(json.dumps(sorted(set(page.anchors)))))
 
 
 def _packed(text: str) -> bytes:
