@@ -34,6 +34,7 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "search",
 ]
 HEAD = """# Results
 
