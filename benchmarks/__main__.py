@@ -35,6 +35,7 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "search",
 ]
 HEAD = """# Results
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
+    from orienteer.search.indexing import IndexReport, update_index
+    from orienteer.search.search_index import Hit, Results, SearchIndex
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
     from orienteer.topics.estimator import EstimatorTopic
@@ -38,12 +40,16 @@ _HOMES = {
     "EstimatorTopic": "topics.estimator",
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
+    "Hit": "search.search_index",
+    "IndexReport": "search.indexing",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
     "MissingExtraError": "errors",
     "OrienteerError": "errors",
     "PageContent": "topics.topic",
     "Politeness": "frontier.politeness",
+    "Results": "search.search_index",
+    "SearchIndex": "search.search_index",
     "SeedSelection": "seeds.select",
     "Topic": "topics.topic",
     "Trace": "crawl.trace",
@@ -58,6 +64,7 @@ _HOMES = {
     "seed_selection": "seeds.select",
     "select_seeds": "seeds.select",
     "simulate": "crawl.simulate",
+    "update_index": "search.indexing",
 }
 
 __all__ = [
@@ -68,12 +75,16 @@ __all__ = [
     "EstimatorTopic",
     "GraphFileError",
     "GrowingGraph",
+    "Hit",
+    "IndexReport",
     "InputError",
     "LinkGraph",
     "MissingExtraError",
     "OrienteerError",
     "PageContent",
     "Politeness",
+    "Results",
+    "SearchIndex",
     "SeedSelection",
     "Topic",
     "Trace",
@@ -88,6 +99,7 @@ __all__ = [
     "seed_selection",
     "select_seeds",
     "simulate",
+    "update_index",
 ]
 
 

@@ -14,6 +14,8 @@ COMMANDS = [
     ["replay"],
     ["seeds"],
     ["estimate"],
+    ["index"],
+    ["search"],
     ["simulate"],
     ["compare"],
     ["graph"],
@@ -43,7 +45,7 @@ def test_help_imports_nothing_heavy() -> None:
         "from orienteer.cli.main import app\n"
         "try: app()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'scipy', 'pyarrow', 'networkx', 'turbohtml', 'matplotlib', 'sklearn'}\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'pyarrow', 'networkx', 'turbohtml', 'matplotlib', 'sklearn', 'tantivy'}\n"
         "heavy &= set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )

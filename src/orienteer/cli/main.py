@@ -21,7 +21,9 @@ from orienteer.cli import (
     graph_convert,
     graph_generate,
     graph_info,
+    index,
     replay,
+    search,
     seeds,
     simulate,
     status,
@@ -51,6 +53,8 @@ app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
 app.command("seeds")(seeds.seeds)
 app.command("estimate")(estimate.estimate)
+app.command("index")(index.index)
+app.command("search")(search.search)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)
