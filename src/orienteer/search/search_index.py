@@ -235,9 +235,10 @@ class SearchIndex:
             if text is None:  # it was removed a moment ago
                 continue
             way = way_of(text.language)
-            marker = markers.setdefault(way, Marker(ask, way))
+            if way not in markers:
+                markers[way] = Marker(ask, way)
             there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
-            hits.append(self._hit(text, marker, found, place, number, there, float(scores[place])))
+            hits.append(self._hit(text, markers[way], found, place, number, there, float(scores[place])))
         return tuple(hits)
 
     def _hit(

@@ -15,7 +15,7 @@ from orienteer.search.query import Ask
 from orienteer.search.words import PLAIN, is_sign, spaced, words_of
 
 SNIPPET_CHARS = 240
-_MAX_CHARS_READ = 200_000
+_MAX_CHARS_READ = 50_000
 _MAX_MARKS = 20  # of one word
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
