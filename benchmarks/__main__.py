@@ -19,6 +19,7 @@ QUICK = [
     "orders",
     "crawl_speed",
     "extraction",
+    "topics",
     "frontier",
 ]
 SLOW = [
@@ -28,11 +29,13 @@ SLOW = [
     "seed_figures",
     "global_rank",
     "global_rank_scale",
+    "focused",
     "live_crawl",
     "refresh",
     "store",
     "memory",
     "faults",
+    "search",
 ]
 HEAD = """# Results
 

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     from orienteer.graph.estimation.estimation import Estimation
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
+    from orienteer.search.indexing import IndexReport, update_index
+    from orienteer.search.search_index import Hit, Results, SearchIndex
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
+    from orienteer.topics.estimator import EstimatorTopic
+    from orienteer.topics.topic import PageContent, Topic
+    from orienteer.topics.topic_file import load_topic
 
 __version__ = "0.1.0"
 
@@ -31,24 +37,34 @@ _HOMES = {
     "Crawl": "crawl.crawl",
     "Estimate": "graph.estimate",
     "Estimation": "graph.estimation.estimation",
+    "EstimatorTopic": "topics.estimator",
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
+    "Hit": "search.search_index",
+    "IndexReport": "search.indexing",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
     "MissingExtraError": "errors",
     "OrienteerError": "errors",
+    "PageContent": "topics.topic",
     "Politeness": "frontier.politeness",
+    "Results": "search.search_index",
+    "SearchIndex": "search.search_index",
     "SeedSelection": "seeds.select",
+    "Topic": "topics.topic",
     "Trace": "crawl.trace",
     "certificate": "graph.coverage",
     "estimate_global_rank": "graph.estimate",
     "live_crawl": "crawl.session",
+    "load_topic": "topics.topic_file",
+    "navigational_rank": "graph.navigational",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
     "refresh": "crawl.session",
     "seed_selection": "seeds.select",
     "select_seeds": "seeds.select",
     "simulate": "crawl.simulate",
+    "update_index": "search.indexing",
 }
 
 __all__ = [
@@ -56,24 +72,34 @@ __all__ = [
     "Crawl",
     "Estimate",
     "Estimation",
+    "EstimatorTopic",
     "GraphFileError",
     "GrowingGraph",
+    "Hit",
+    "IndexReport",
     "InputError",
     "LinkGraph",
     "MissingExtraError",
     "OrienteerError",
+    "PageContent",
     "Politeness",
+    "Results",
+    "SearchIndex",
     "SeedSelection",
+    "Topic",
     "Trace",
     "certificate",
     "estimate_global_rank",
     "live_crawl",
+    "load_topic",
+    "navigational_rank",
     "pagerank",
     "paper_value",
     "refresh",
     "seed_selection",
     "select_seeds",
     "simulate",
+    "update_index",
 ]
 
 

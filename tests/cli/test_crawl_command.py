@@ -378,3 +378,36 @@ def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         assert json.loads(ended(process).stdout)["stopped_because"] == "interrupted"
+
+
+def test_a_crawl_with_a_topic(web: FakeWeb, tmp_path: Path) -> None:
+    (tmp_path / "ends.toml").write_text('[topic]\nkind = "keywords"\nwords = ["end"]\nthreshold = 0.1\n')
+    done = crawl(web, tmp_path / "c", "--topic", "ends.toml")
+    said = facts(done.stdout)
+    assert said["on topic"] == "1 page, 25.0 % of those fetched"
+    assert "of the time of a surfer from the pages on topic is on pages fetched" in " ".join(done.stdout.split())
+    assert tomllib.loads((tmp_path / "c" / "crawl.toml").read_text())["crawl"]["topic"] is True
+    explained = orienteer("explain", tmp_path / "c", "http://a.test/d").stdout
+    assert "to the topic of the crawl" in explained
+    status = orienteer("status", tmp_path / "c").stdout
+    assert "on topic" in status
+    again = crawl(web, tmp_path / "c")
+    assert "on topic" in again.stdout
+
+
+def test_what_is_wrong_with_a_topic_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").write_text('[topic]\nkind = "url-pattern"\npatterns = ["("]\n')
+    (tmp_path / "untrained.toml").write_text('[topic]\nkind = "linear"\npositive = ["x/"]\n')
+    wrong = {
+        "no such topic file": ["--topic", tmp_path / "none.toml"],
+        "is no regular expression": ["--topic", tmp_path / "broken.toml"],
+        "is not trained": ["--topic", tmp_path / "untrained.toml"],
+        "looks for pages of a topic": ["--policy", "scent"],
+    }
+    commands = [["crawl", SEED, "-o", tmp_path / "c", "--quiet", *options] for options in wrong.values()]
+    for wanted, done in zip(wrong, orienteer_each(commands), strict=True):
+        assert done.returncode == 2
+        assert done.stderr.startswith("orienteer: ")
+        assert done.stderr.count("\n") == 1
+        assert wanted in done.stderr, done.stderr
+        assert not (tmp_path / "c").exists()

@@ -1,6 +1,11 @@
-"""Every policy keeps the same promises, over the registry."""
+"""Every policy keeps the same promises, over the registry.
+
+A focused policy that hears of no relevance is breadth-first, so it keeps them in two ways: without a topic and on one.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,13 +14,16 @@ import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies, make_policy, settings_of
-from orienteer.policies.policy import TrustedPages
+from orienteer.policies.focused import FocusedPolicy, LabelledWeb
+from orienteer.policies.policy import Run, TrustedPages
 from tests.conftest import random_web
 from tests.graph.reference import dense_pagerank
 from tests.policies import reference
+from tests.policies.topics import FOCUSED, ON_TOPIC, policy_of, topic_of, with_topics
 
 NAMES = list(all_policies())
-LIVE_NAMES = [name for name, kind in all_policies().items() if not kind.knows_truth]
+CASES = with_topics(NAMES)
+LIVE_CASES = with_topics([name for name, kind in all_policies().items() if not kind.knows_truth])
 
 
 def web_and_trust(rng: np.random.Generator, n: int = 150) -> tuple[LinkGraph, np.ndarray]:
@@ -25,71 +33,113 @@ def web_and_trust(rng: np.random.Generator, n: int = 150) -> tuple[LinkGraph, np
     return web, trust
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_step_by_step_equals_in_bulk(name: str, rng: np.random.Generator) -> None:
+def crawled(web: LinkGraph, case: str, trust: np.ndarray, **arguments: Any) -> ori.Trace:
+    return ori.simulate(web, policy_of(case), trust, **topic_of(case, web), **arguments)
+
+
+def new_run(web: LinkGraph, case: str, trust: np.ndarray) -> Run:
+    policy = policy_of(case)
+    if not isinstance(policy, FocusedPolicy):
+        return policy.run(web, TrustedPages.of(trust))
+    return policy.run_on(LabelledWeb(web, **topic_of(case, web)), TrustedPages.of(trust))
+
+
+@pytest.mark.parametrize("name", FOCUSED)
+def test_a_focused_policy_without_a_topic_is_breadth_first(name: str, rng: np.random.Generator) -> None:
+    for n in (6, 150, 400):
+        web, trust = web_and_trust(rng, n)
+        order = reference.breadth_first(web, trust)
+        assert crawled(web, name, trust).order.tolist() == order
+        stepped = ori.simulate(web, policy_of(name + ON_TOPIC), trust, step_by_step=True)  # trained, if need be
+        assert stepped.order.tolist() == order
+
+
+@pytest.mark.parametrize("name", FOCUSED)
+def test_a_focused_policy_looks_for_the_topic(name: str, rng: np.random.Generator) -> None:
+    web, trust = web_and_trust(rng, 400)
+    order = crawled(web, name + ON_TOPIC, trust, step_by_step=True).order.tolist()
+    assert order != reference.breadth_first(web, trust)
+
+
+@pytest.mark.parametrize("name", FOCUSED)
+def test_a_focused_policy_does_not_look_ahead(name: str, rng: np.random.Generator) -> None:
+    """The relevance of pages that have not been fetched changes nothing."""
+    web, trust = web_and_trust(rng, 400)
+    policy, topic = policy_of(name + ON_TOPIC), topic_of(name + ON_TOPIC, web)
+    whole = ori.simulate(web, policy, trust, **topic).order
+    for n in (30, 100):
+        unseen = np.setdiff1d(np.arange(web.n_pages), whole[:n])
+        changed = topic["relevance"].copy()
+        changed[unseen] = rng.random(len(unseen))
+        other = ori.simulate(web, policy, trust, relevance=changed, text=topic["text"], budget=n + 1)
+        assert other.order.tolist() == whole[: n + 1].tolist()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_step_by_step_equals_in_bulk(case: str, rng: np.random.Generator) -> None:
     for n in (3, 60, 150, 400):
         web, trust = web_and_trust(rng, max(n, 6))
-        bulk = ori.simulate(web, name, trust)
-        stepped = ori.simulate(web, name, trust, step_by_step=True)
+        bulk = crawled(web, case, trust)
+        stepped = crawled(web, case, trust, step_by_step=True)
         assert stepped.order.tolist() == bulk.order.tolist()
         assert stepped.stopped_because == bulk.stopped_because == "frontier empty"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("until", [0.5, 0.9, 0.98])
 @pytest.mark.parametrize("by_certificate", [False, True])
-def test_they_stop_at_the_same_page(name: str, until: float, by_certificate: bool, rng: np.random.Generator) -> None:
+def test_they_stop_at_the_same_page(case: str, until: float, by_certificate: bool, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    bulk = ori.simulate(web, name, trust, until=until, by_certificate=by_certificate)
-    stepped = ori.simulate(web, name, trust, until=until, by_certificate=by_certificate, step_by_step=True)
+    bulk = crawled(web, case, trust, until=until, by_certificate=by_certificate)
+    stepped = crawled(web, case, trust, until=until, by_certificate=by_certificate, step_by_step=True)
     assert bulk.stopped_because == stepped.stopped_because == "coverage"
     assert stepped.order.tolist() == bulk.order.tolist()
     assert bulk.guarantee >= until - 1e-12
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_all_that_can_be_reached_is_fetched_once(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_all_that_can_be_reached_is_fetched_once(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    order = ori.simulate(web, name, trust).order.tolist()
+    order = crawled(web, case, trust).order.tolist()
     assert sorted(order) == sorted(reference.breadth_first(web, trust))
 
 
-@pytest.mark.parametrize("name", LIVE_NAMES)
-def test_no_page_is_fetched_before_it_is_known(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", LIVE_CASES)
+def test_no_page_is_fetched_before_it_is_known(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
     known = set(np.flatnonzero(trust).tolist())
-    for page in ori.simulate(web, name, trust).order.tolist():
+    for page in crawled(web, case, trust).order.tolist():
         assert page in known
         known |= set(web.links(page).tolist())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_going_on_later_gives_the_same_order(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_going_on_later_gives_the_same_order(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    run = make_policy(name).run(web, TrustedPages.of(trust))
+    run = new_run(web, case, trust)
     for limit in (1, 2, 3, 10, 50, 51, 1000):
         run.advance(min(limit, web.n_pages), 2.0)
     assert run.is_empty or run.n_fetched == web.n_pages
-    assert run.order[: run.n_fetched].tolist() == ori.simulate(web, name, trust).order.tolist()
+    assert run.order[: run.n_fetched].tolist() == crawled(web, case, trust).order.tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_budget_cuts_the_order_short(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_a_budget_cuts_the_order_short(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    whole = ori.simulate(web, name, trust).order
+    whole = crawled(web, case, trust).order
     for budget in (1, 7, len(whole) - 1):
         for step_by_step in (False, True):
-            trace = ori.simulate(web, name, trust, budget=budget, step_by_step=step_by_step)
+            trace = crawled(web, case, trust, budget=budget, step_by_step=step_by_step)
             assert trace.order.tolist() == whole[:budget].tolist()
             assert trace.stopped_because == "budget"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_guaranteed_is_true(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_guaranteed_is_true(case: str, rng: np.random.Generator) -> None:
     for _ in range(4):
         web, trust = web_and_trust(rng, 80)
         truth = dense_pagerank(web, trust, trust, 0.85)
-        trace = ori.simulate(web, name, trust)
+        trace = crawled(web, case, trust)
         covered = np.cumsum(truth[trace.order])
         if trace.guarantees is not None:
             assert (trace.guarantees <= covered + 1e-12).all()
@@ -101,19 +151,20 @@ def test_what_is_guaranteed_is_true(name: str, rng: np.random.Generator) -> None
             assert parts == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_many_workers_fetch_the_same_pages(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_many_workers_fetch_the_same_pages(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    alone = ori.simulate(web, name, trust)
-    many = ori.simulate(web, name, trust, workers=16, latency_s=lambda page, generator: generator.random())
+    alone = crawled(web, case, trust)
+    many = crawled(web, case, trust, workers=16, latency_s=lambda page, generator: generator.random())
     assert sorted(many.order.tolist()) == sorted(alone.order.tolist())
     assert many.certificate.lower == pytest.approx(alone.certificate.lower, abs=1e-8)
 
 
-@pytest.mark.parametrize("name", LIVE_NAMES)
-def test_a_lost_page_is_never_asked_for_and_the_crawl_goes_on(name: str, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("case", LIVE_CASES)
+def test_a_lost_page_is_never_asked_for_and_the_crawl_goes_on(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    crawl = ori.Crawl(make_policy(name), TrustedPages.of(trust))
+    crawl = ori.Crawl(policy_of(case), TrustedPages.of(trust))
+    topic = LabelledWeb(web, **topic_of(case, web))
     fetched, lost = [], set()
     while (page := crawl.next()) is not None:
         assert page not in lost
@@ -122,7 +173,7 @@ def test_a_lost_page_is_never_asked_for_and_the_crawl_goes_on(name: str, rng: np
             crawl.blocked(page)
             lost.add(page)
         else:
-            crawl.fetched(page, web.links(page))
+            crawl.fetched(page, web.links(page), about=topic.about(page))
             fetched.append(page)
     assert crawl.stopped_because == "frontier empty"
     reachable = set(np.flatnonzero(trust).tolist())

@@ -42,7 +42,7 @@ class Running(SimpleNamespace):
         super().__init__(
             crawl=ori.Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0]),
             ledger=SimpleNamespace(
-                seen=_Seen(), figures=None, number=0, position=0, library=SimpleNamespace(counts=Counter())
+                reader=None, seen=_Seen(), figures=None, number=0, position=0, library=SimpleNamespace(counts=Counter())
             ),
             health=SimpleNamespace(n_failing=2, n_given_up=1),
             outcomes=Counter({"ok": 5, "http 404": 7}),

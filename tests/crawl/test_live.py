@@ -17,11 +17,9 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fake_web.traps import with_traps
-from orienteer.policies import all_policies
 from tests.conftest import random_web
 from tests.crawl.live_crawls import Told, crawled, hub, renumbered
-
-LIVE_POLICIES = sorted(name for name, kind in all_policies().items() if not kind.knows_truth)
+from tests.crawl.topics import LIVE_POLICIES, simulated_topic, topic_for
 
 
 @pytest.mark.parametrize("until", [None, 0.8])
@@ -31,10 +29,13 @@ def test_one_worker_fetches_in_the_order_of_the_simulation(
 ) -> None:
     site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
     seeds = [site.url_of(page) for page in (3, 50, 120)]
+    topic = topic_for(policy, site, tmp_path, rng)
+    settings = {"crawl": {"workers": 1, "near_duplicates": "off"}}
     with FakeWeb(site) as web:
-        report = crawled(web, seeds, tmp_path / "c", policy=policy, until=until, settings={"crawl": {"workers": 1}})
+        report = crawled(web, seeds, tmp_path / "c", policy=policy, until=until, settings=settings, **topic)
     told = Told(tmp_path / "c")
-    trace = ori.simulate(renumbered(told, site), policy, trust=[0, 1, 2], until=until)
+    heard = simulated_topic(policy, site, told, tmp_path)
+    trace = ori.simulate(renumbered(told, site), policy, trust=[0, 1, 2], until=until, **heard)
     assert told.order == trace.order.tolist()
     assert report.stopped_because == trace.stopped_because
     assert report.figures.certificate.lower == pytest.approx(trace.certificate.lower, abs=1e-8)
@@ -114,11 +115,11 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path, rng: np.random.Generator) 
 def test_interruptions_do_not_change_the_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
     """Also without checkpoints, which are only there to make it quick."""
     site = GraphSite(random_web(rng, 80, 4.0, with_hosts=True))
-    one_worker = {"crawl": {"workers": 1}}
+    named = {"policy": policy, "settings": {"crawl": {"workers": 1}}, **topic_for(policy, site, tmp_path, rng)}
     with FakeWeb(site) as web:
-        crawled(web, hub(site), tmp_path / "whole", policy=policy, settings=one_worker)
+        crawled(web, hub(site), tmp_path / "whole", **named)
         for budget in (7, 20, 30, None):
-            crawled(web, hub(site), tmp_path / "parts", policy=policy, budget=budget, settings=one_worker)
+            crawled(web, hub(site), tmp_path / "parts", budget=budget, **named)
             if budget == 20:
                 (tmp_path / "parts" / "checkpoints" / "latest.npz").unlink()
     assert Told(tmp_path / "parts").order == Told(tmp_path / "whole").order

@@ -15,12 +15,11 @@ from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.policies import all_policies
 from tests.conftest import random_web
 from tests.crawl.live_crawls import Told, crawled, hub, renumbered
+from tests.crawl.topics import LIVE_POLICIES, topic_for
 from tests.graph.formats.test_warc import HTML, Archive
 
-LIVE_POLICIES = sorted(name for name, kind in all_policies().items() if not kind.knows_truth)
 ONE_WORKER = {"crawl": {"workers": 1}}
 
 
@@ -34,9 +33,11 @@ def urls_of(result: Replay) -> list[str]:
 @pytest.mark.parametrize("policy", LIVE_POLICIES)
 def test_the_same_policy_gives_the_same_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
     site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
+    topic = topic_for(policy, site, tmp_path, rng)
+    folder = tmp_path / "crawl"
     with FakeWeb(Faulty(site, not_found=0.1, redirects=0.1)) as web:
-        report = crawled(web, [hub(site), site.url_of(3)], tmp_path, policy=policy, settings=ONE_WORKER)
-    told, again = Told(tmp_path), replay(tmp_path)
+        report = crawled(web, [hub(site), site.url_of(3)], folder, policy=policy, settings=ONE_WORKER, **topic)
+    told, again = Told(folder), replay(folder)
     assert again.order.tolist() == told.order
     assert again.urls[:] == told.urls
     assert again.policy == policy

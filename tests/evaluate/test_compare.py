@@ -14,9 +14,11 @@ from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies import all_policies
+from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy_spec import PolicySpec
 from tests.graph.reference import dense_links, dense_pagerank
 
+UNFOCUSED = {name for name, kind in all_policies().items() if not issubclass(kind, FocusedPolicy)}
 TRUSTED = [0, 40, 90]
 LEVELS = (0.5, 0.8, 0.95)
 
@@ -57,7 +59,7 @@ def first(values: list[float], level: float) -> int | None:
 
 
 def test_every_policy_is_compared(found: Comparison) -> None:
-    assert {result.policy for result in found.results} == set(all_policies())
+    assert {result.policy for result in found.results} == UNFOCUSED
 
 
 def test_the_web_is_large_enough_to_tell_policies_apart(found: Comparison) -> None:
@@ -65,7 +67,7 @@ def test_the_web_is_large_enough_to_tell_policies_apart(found: Comparison) -> No
     assert max(result.n_fetched for result in found.results) > 100
 
 
-@pytest.mark.parametrize("name", sorted(all_policies()))
+@pytest.mark.parametrize("name", sorted(UNFOCUSED))
 def test_fetches_are_what_a_dense_computation_counts(web: LinkGraph, found: Comparison, name: str) -> None:
     result = next(result for result in found.results if result.policy == name)
     order = simulate(web, name, TRUSTED).order[: result.n_fetched]

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 import orienteer as ori
 from orienteer.crawl.checkpoint import checkpoint, restore
 from orienteer.crawl.crawl import PageState
-from orienteer.policies import all_policies, make_policy
+from orienteer.policies import all_policies
+from orienteer.policies.focused import AboutPage, LabelledWeb, LinkWords
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
+from tests.policies.topics import policy_of, topic_of, with_topics
 
-LIVE_POLICIES = sorted(name for name, kind in all_policies().items() if not kind.knows_truth)
+LIVE_POLICIES = with_topics(sorted(name for name, kind in all_policies().items() if not kind.knows_truth))
 N_PAGES = 80
 
 
@@ -25,10 +27,11 @@ class Event(NamedTuple):
     page: int
     others: list[int]  # links, the target of a redirect, pages discovered
     hosts: list[int]
+    about: AboutPage | None = None
 
     def happens_to(self, crawl: ori.Crawl) -> None:
         if self.kind == "fetched":
-            crawl.fetched(self.page, self.others, hosts=self.hosts)
+            crawl.fetched(self.page, self.others, hosts=self.hosts, about=self.about)
         elif self.kind == "redirected":
             crawl.redirected(self.page, self.others[0], host=self.hosts[0])
         elif self.kind == "discovered":
@@ -39,13 +42,14 @@ class Event(NamedTuple):
 
 def new_crawl(name: str) -> ori.Crawl:
     trusted = TrustedPages(np.array([0, 1, 2], np.uint32), np.full(3, 1 / 3))
-    return ori.Crawl(make_policy(name), trusted, hosts=[0, 0, 1])
+    return ori.Crawl(policy_of(name), trusted, hosts=[0, 0, 1])
 
 
 def random_crawl(name: str, n: int, rng: np.random.Generator) -> tuple[ori.Crawl, list[Event]]:
     """A crawl of a random web in which everything happens that can, with several pages in flight."""
     web = random_web(rng, N_PAGES, 3.0, with_hosts=True)
     assert web.hosts is not None
+    topic = LabelledWeb(web, **topic_of(name, web))
     crawl = new_crawl(name)
     events: list[Event] = []
     in_flight: list[int] = []
@@ -57,7 +61,8 @@ def random_crawl(name: str, n: int, rng: np.random.Generator) -> tuple[ori.Crawl
         page = in_flight.pop(int(rng.integers(len(in_flight))))
         kind = str(rng.choice(["fetched", "failed", "redirected", "blocked"], p=[0.7, 0.1, 0.1, 0.1]))
         others = web.links(page) if kind == "fetched" else rng.integers(0, N_PAGES, 1)
-        events.append(Event(kind, page, others.tolist(), web.hosts[others].tolist()))
+        about = topic.about(page) if kind == "fetched" and rng.random() < 0.9 else None
+        events.append(Event(kind, page, others.tolist(), web.hosts[others].tolist(), about))
         events[-1].happens_to(crawl)
         if rng.random() < 0.1:
             found = rng.integers(0, N_PAGES, 3)
@@ -119,8 +124,10 @@ def continue_both(a: ori.Crawl, b: ori.Crawl) -> None:
     while (page := a.next()) is not None:
         assert b.next() == page
         links = [(page * 7 + 1) % N_PAGES, (page * 3 + 2) % N_PAGES]
-        a.fetched(page, links, hosts=[0, 1])
-        b.fetched(page, links, hosts=[0, 1])
+        words = LinkWords(np.array(links, np.uint32), np.array([0, 1, 2]), np.array([3, 30], np.uint32))
+        about = AboutPage(float(page % 5 == 0), words)
+        a.fetched(page, links, hosts=[0, 1], about=about)
+        b.fetched(page, links, hosts=[0, 1], about=about)
     assert b.next() is None
     assert a.stopped_because == b.stopped_because
     assert_same(a, b)

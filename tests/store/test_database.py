@@ -168,6 +168,7 @@ ROWS = st.builds(
     redirect_to=MAYBE,
     duplicate_of=MAYBE,
     near_duplicate_of=MAYBE,
+    relevance=st.none() | st.floats(0, 1),
     links=LINKS,
     outside=LINKS,
 )

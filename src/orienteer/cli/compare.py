@@ -34,16 +34,25 @@ def compare(
     levels: str = typer.Option("0.9,0.98,0.99", help="Shares of the rank to count the fetches until."),
     whole: bool = typer.Option(False, "--whole", help="Fetch on when the highest level is proved; can be slow."),
     uniform: bool = typer.Option(False, "--uniform", help="Count by uniform PageRank, too; see --whole."),
+    labels: Path | None = typer.Option(
+        None, help="Compare focused policies: a file of lines PAGE RELEVANCE (0 to 1; pages not named: 0)."
+    ),
+    start: str | None = typer.Option(None, help="With --labels: the page to start from, an id or a URL."),
     plot: list[Path] = typer.Option(
-        [], help="Write NAME-coverage and NAME-guarantee for this NAME.png or NAME.svg; may be repeated."
+        [],
+        help="Write NAME-coverage and NAME-guarantee (with --labels: NAME) for this NAME.png or NAME.svg; may be "
+        "repeated.",
     ),
     format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:
     """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.
 
+    With --labels, count them until the relevant pages are found.
+
     Example: [bold]orienteer compare web.npz --policies certified,rankmass,breadth-first --plot policies.png[/bold]
     """
+    from orienteer.cli import compare_harvests
     from orienteer.crawl.crawl import Goal
     from orienteer.evaluate import compare as comparing
     from orienteer.policies.policy_spec import PolicySpec, split_specs
@@ -52,6 +61,11 @@ def compare(
     specs = [PolicySpec.parse(text) for text in split_specs(policies)] if policies is not None else []
     if policies is not None and not specs:
         raise InputError("--policies names no policy; write a,b,c")
+    if start is not None and labels is None:
+        raise InputError("--start is for --labels; trusted pages are named by --trust")
+    if labels is not None:
+        compare_harvests.compare(graph, labels, start, specs, plot, format, json)
+        return
     shares = comparing.checked_levels(_numbers(levels))
     Goal(None, budget)
     if plot:

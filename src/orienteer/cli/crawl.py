@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _ANY_PAGE = "https://example.org/"
+_FOCUSED = "navigational"  # the policy of a crawl with a topic, where none is named
 
 
 def crawl(
@@ -33,6 +34,12 @@ def crawl(
         "--policy",
         "-p",
         help="What to fetch next, such as fractional:inter_host_weight=20.",
+        rich_help_panel=_GOAL,
+    ),
+    topic: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Look for the pages of this topic (see orienteer topic); policy navigational, if none is named.",
         rich_help_panel=_GOAL,
     ),
     refresh: bool = typer.Option(
@@ -140,18 +147,20 @@ def crawl(
             "connect_to": connect_to, "allow_private": allow_private, "content_types": _content_types(content_type),
         },
     }  # fmt: skip
+    if topic is not None:
+        given["crawl"] |= {"topic": True, "policy": policy or _FOCUSED}
     choice: dict[str, Any] = {"n_seeds": n_seeds, "hops": seed_hops, "method": seed_method}
     if refresh:
         given["refresh"], choice = choice, {}
         _expect_crawl(places or [], output, seeds_path)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start)
-    run(folder, plan, metrics, json, quiet, refresh)
+    run(folder, plan, metrics, json, quiet, refresh, topic)
 
 
 def run(
     folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
-    refresh: bool = False,
+    refresh: bool = False, topic: Path | None = None,
 ) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     with ExitStack() as until_the_end:
@@ -167,7 +176,7 @@ def run(
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
-                live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown))
+                live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown, topic=topic))
         until_the_end.enter_context(stoppable(live))
         watch = Watch(live)
         with crawl_display.shown(folder, quiet or json) as show:

@@ -128,6 +128,7 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     add_fact(rows, "", _out_of_reach(proved))
     add_fact(rows, "goal", _other_goal(figures))
     add_fact(rows, "pages", _pages(figures))
+    add_fact(rows, "on topic", _on_topic(figures))
     known = counted(figures.n_known, "URL")
     add_fact(rows, "waiting", f"{counted(figures.n_frontier, 'page')} in the frontier; {known} known")
     add_fact(rows, "speed", _speed(figures))
@@ -143,6 +144,7 @@ def progress_line(folder: Path, figures: Figures, stop_wanted: int = 0) -> str:
     """How the crawl stands, in one line without control characters."""
     parts = [
         _pages(figures),
+        f"on topic: {_on_topic(figures)}" if figures.n_on_topic is not None else "",
         f"{counted(figures.n_frontier, 'page')} waiting",
         f"{figures.pages_per_s:.1f} pages/s",
         _bounds(figures),
@@ -204,6 +206,8 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, f"epoch {figures.epoch}", epoch_in_words(figures.certificate))
         add_fact(rows, "pages", _pages(figures))
         add_fact(rows, "", kept_in_words(figures.visits, report.refresh))
+    add_fact(rows, "on topic", _on_topic(figures))
+    add_fact(rows, "", _topical(report.topical))
     add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_given_up else "")
     add_fact(rows, "errors in this run", _errors(figures))
     add_fact(rows, "dead ends", _dead(report.dead))
@@ -280,6 +284,21 @@ def _pages(figures: Figures) -> str:
     if figures.epoch:
         return visits_in_words(figures.visits)
     return f"{figures.n_fetched:,} fetched, {figures.n_failed:,} failed, {figures.n_blocked:,} blocked"
+
+
+def _on_topic(figures: Figures) -> str:
+    if figures.n_on_topic is None:
+        return ""
+    share = display.share(figures.n_on_topic, figures.n_fetched)
+    return f"{counted(figures.n_on_topic, 'page')}, {share} of those fetched"
+
+
+def _topical(proved: Certificate | None) -> str:
+    """A surfer from the pages on topic, instead of from the seeds."""
+    if proved is None:
+        return ""
+    bounds = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
+    return f"{bounds} of the time of a surfer from the pages on topic is on pages fetched"
 
 
 def _speed(figures: Figures) -> str:

@@ -78,6 +78,7 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         ("redirects to", plain(facts.redirect_to or "", 3000)),
         ("title", plain(row.title, 300)),
         ("language", plain(row.language, 30)),
+        ("relevance", "" if row.relevance is None else f"{row.relevance:.3f} to the topic of the crawl"),
         ("links", _links(row)),
         ("same content as", plain(facts.duplicate_of or "", 3000)),
         ("nearly the text of", plain(facts.near_duplicate_of or "", 3000)),

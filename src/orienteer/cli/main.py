@@ -21,10 +21,14 @@ from orienteer.cli import (
     graph_convert,
     graph_generate,
     graph_info,
+    index,
     replay,
+    search,
     seeds,
     simulate,
     status,
+    topic_test,
+    topic_train,
 )
 from orienteer.errors import OrienteerError
 
@@ -37,6 +41,10 @@ app = typer.Typer(
 )
 graph_app = typer.Typer(help="Look at link graphs, convert them, generate them.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
+topic_app = typer.Typer(
+    help="Describe a topic, train it on examples, and test how well it tells pages.", no_args_is_help=True
+)
+app.add_typer(topic_app, name="topic")
 
 app.command("demo")(demo.demo)
 app.command("crawl")(crawl.crawl)
@@ -45,11 +53,15 @@ app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
 app.command("seeds")(seeds.seeds)
 app.command("estimate")(estimate.estimate)
+app.command("index")(index.index)
+app.command("search")(search.search)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)
 graph_app.command("convert")(graph_convert.convert)
 graph_app.command("generate")(graph_generate.generate)
+topic_app.command("train")(topic_train.train)
+topic_app.command("test")(topic_test.examine)
 
 
 def _print_version(wanted: bool) -> None:

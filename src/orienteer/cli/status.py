@@ -82,6 +82,7 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("seeds", f"{seeds} and {more:,} more" if more > 0 else seeds),
         ("goal", " or ".join(goal for goal in goals if goal) or "every page in reach"),
         ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
+        ("topic", "as in topic.toml" if crawl.topic else ""),
         ("scope", "; ".join(limit for limit in limits if limit)),
     ]
 
@@ -107,6 +108,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("fetched", _pages(found, PageState.FETCHED)),
         ("failed", _pages(found, PageState.FAILED)),
         ("blocked", _pages(found, PageState.BLOCKED)),
+        ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),
         ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),

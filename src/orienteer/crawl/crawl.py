@@ -37,6 +37,7 @@ from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.push import Links
+from orienteer.policies.focused import AboutPage, FocusedPolicy
 from orienteer.policies.policy import Policy, Priorities, TrustedPages
 
 
@@ -159,13 +160,21 @@ class Crawl:
             self.stopped_because = None
 
     def fetched(
-        self, page: int, links: ArrayLike, now: float = 0.0, hosts: ArrayLike | None = None, asked: bool = True
+        self,
+        page: int,
+        links: ArrayLike,
+        now: float = 0.0,
+        hosts: ArrayLike | None = None,
+        asked: bool = True,
+        about: AboutPage | None = None,
     ) -> None:
-        """The page came back with these links; `hosts` are those of the link targets."""
+        """The page came back with these links; `hosts` are those of the targets. A focused policy hears `about` it."""
         self._arrive(page, PageState.FETCHED, now, None if asked else 0.0)
         self.web.add(page, links)
         if hosts is not None:
             self.web.set_hosts(links, hosts)
+        if about is not None and isinstance(self.policy, FocusedPolicy):
+            self.policy.learn(page, about, self.web)
         self._take_in(page, self.policy.fetched(page, self.web), asked)
 
     def failed(self, page: int, now: float = 0.0, asked: bool = True) -> None:

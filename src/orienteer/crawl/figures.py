@@ -26,8 +26,8 @@ class Figures:
     """Where a crawl stands.
 
     Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
-    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `position` tells of
-    which moment the figures are.
+    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None
+    where the crawl has no topic. `position` tells of which moment the figures are.
     """
 
     epoch: int
@@ -51,6 +51,7 @@ class Figures:
     budget: int | None
     outcomes: dict[str, int]
     visits: dict[str, int]
+    n_on_topic: int | None = None
 
     @property
     def n_done(self) -> int:
@@ -69,6 +70,7 @@ class Watch:
         self._started = time.monotonic()
         self._past: deque[tuple[float, int, float]] = deque()  # (time, pages done, lower bound)
         self._certificate = live.crawl.certificate()
+        self._n_on_topic = _n_on_topic(live)
         self._next_certificate = 0.0
         self._next_figures = 0.0
 
@@ -77,7 +79,7 @@ class Watch:
         return time.monotonic() >= self._next_figures
 
     def figures(self, exact: bool = False) -> Figures:
-        """How it stands; the certificate may be some seconds old, unless `exact`."""
+        """How it stands; the certificate and what is on topic may be some seconds old, unless `exact`."""
         live, crawl, now = self._live, self._live.crawl, time.monotonic()
         self._refresh_certificate(now, exact)
         states = np.bincount(crawl.states(), minlength=len(PageState))
@@ -109,6 +111,7 @@ class Watch:
             budget=goal.budget,
             outcomes=dict(live.outcomes.most_common()),
             visits=named_visits(live.ledger.library.counts),
+            n_on_topic=self._n_on_topic,
         )
         live.ledger.figures = figures.as_dict()
         return figures
@@ -116,6 +119,7 @@ class Watch:
     def _refresh_certificate(self, now: float, exact: bool) -> None:
         if exact or now >= self._next_certificate:
             self._certificate = self._live.crawl.certificate(1e-9 if exact else 1e-4)
+            self._n_on_topic = _n_on_topic(self._live)
             took = time.monotonic() - now
             self._next_certificate = now + max(0.5, took / _CERTIFICATE_SHARE)
 
@@ -146,6 +150,11 @@ def dead_mass(live: LiveCrawl) -> float:
         return 0.0
     rank = pagerank(crawl.web.freeze(), crawl.trusted.vector(crawl.web.n_pages), crawl.coverage.damping)
     return float(rank[failed].sum())
+
+
+def _n_on_topic(live: LiveCrawl) -> int | None:
+    reader = live.ledger.reader
+    return None if reader is None else reader.n_on_topic
 
 
 def _left_s(

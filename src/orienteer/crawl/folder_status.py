@@ -15,6 +15,7 @@ import numpy as np
 from orienteer.crawl.crawl import PageState
 from orienteer.crawl.epoch_status import EpochStatus, epochs_of
 from orienteer.crawl.plan import CrawlPlan
+from orienteer.crawl.reading import topic_threshold
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Certificate
 from orienteer.progress import Progress, silent
@@ -53,6 +54,7 @@ class FolderStatus:
     n_urls: int
     position: int
     epochs: tuple[EpochStatus, ...]
+    n_on_topic: int | None
     groups: tuple[Group, ...]
     hosts: tuple[HostPages, ...]
     n_hosts: int
@@ -112,6 +114,7 @@ class FolderStatus:
             "pages": {
                 state.name.lower(): {"n_pages": self.n_pages(state), "outcomes": self.outcomes(state)} for state in DONE
             },
+            "n_on_topic": self.n_on_topic,
             "n_duplicates": self.n_duplicates,
             "n_near_duplicates": self.n_near_duplicates,
             "n_hosts": self.n_hosts,
@@ -142,6 +145,7 @@ def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) 
             n_urls=survey.n_urls(),
             position=survey.next_position(),
             epochs=tuple(epochs_of(survey, len(plan.crawl.seeds), first)),
+            n_on_topic=survey.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
             groups=tuple(survey.groups()),
             hosts=hosts,
             n_hosts=n_hosts,

@@ -27,12 +27,14 @@ from orienteer.crawl.depths import Depths
 from orienteer.crawl.duplicates import Duplicates
 from orienteer.crawl.library import Heard, Library, other_names
 from orienteer.crawl.plan import CrawlPlan
+from orienteer.crawl.reading import Reader
 from orienteer.crawl.scope import Scope
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.fetch.headers import validators
 from orienteer.fetch.outcome import Fetched
 from orienteer.frontier.seen import SeenUrls
+from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.folder import CrawlFolder
@@ -52,6 +54,7 @@ class Ledger:
         self.database = folder.database
         self.epoch = self.database.last_epoch()
         self.library = Library(folder, self.epoch, plan.refresh, plan.crawl.archive)
+        self.reader = Reader.of_folder(folder) if plan.crawl.topic else None
         self.scope = Scope(plan.scope, plan.crawl.seeds)
         self.seen = SeenUrls(secrets.token_bytes(16))
         self.position = self.database.next_position()  # of the next event
@@ -68,7 +71,7 @@ class Ledger:
 
     # -- what happens to pages ----------------------------------------------------------------------------------
 
-    def fetched(self, page: int, answer: Fetched, content: Page, now: float) -> None:
+    def fetched(self, page: int, answer: Fetched, content: Page, now: float, relevance: float | None = None) -> None:
         """The page is there. Its links are numbered and followed, unless it only repeats another page."""
         digest = near_duplicates.digest(answer.content)
         known = self.library.before(page)
@@ -85,9 +88,10 @@ class Ledger:
             links, outside = np.array([merged], np.uint32), NO_LINKS
         etag, last_modified = validators(answer.headers)
         self._enter(
-            page, PageState.FETCHED, "ok", answer, now, links, outside=outside, digest=digest, title=content.title,
-            language=content.language, noindex=content.noindex, redirect_to=merged, duplicate_of=same_as,
-            near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
+            page, PageState.FETCHED, "ok", answer, now, links, content, outside=outside, digest=digest,
+            title=content.title, language=content.language, noindex=content.noindex, redirect_to=merged,
+            duplicate_of=same_as, near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
+            relevance=relevance,
         )  # fmt: skip
 
     def redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
@@ -203,7 +207,7 @@ class Ledger:
 
     def _enter(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
-        links: NDArray[np.uint32] = NO_LINKS, **rest: Any,
+        links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, **rest: Any,
     ) -> None:  # fmt: skip
         """Something came of a page: the library takes it in, the Crawl hears of it."""
         row = PageRow(
@@ -219,7 +223,11 @@ class Ledger:
             links=links,
             **rest,
         )
-        self._happened(page, self.library.enter(row, answer), now, asked=answer is not None)
+        heard = self.library.enter(row, answer)
+        policy = self.crawl.policy
+        if self.reader is not None and isinstance(policy, FocusedPolicy) and content and heard.redirect_to is None:
+            self.reader.keep_words(page, content, self.seen, links, policy)
+        self._happened(page, heard, now, asked=answer is not None)
 
     def _moment(self) -> Arrays:
         return {"position": np.array(self.position), "epoch": np.array(self.number)}
@@ -243,7 +251,8 @@ class Ledger:
         elif target is not None:
             self.crawl.redirected(page, target, now, int(hosts[target]), asked)
         else:
-            self.crawl.fetched(page, heard.links, now, hosts[heard.links], asked)
+            about = None if self.reader is None else self.reader.about(page, heard.relevance)
+            self.crawl.fetched(page, heard.links, now, hosts[heard.links], asked, about)
 
     def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """The ids of URLs inside and outside the scope; new ones are written down."""
@@ -380,7 +389,9 @@ class Ledger:
         if state is not PageState.BLOCKED:
             self.crawl.take(page)
         links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
-        self._tell(page, Heard(state, target if target >= 0 else None, links), 0.0, bool(events.asked[k]))
+        relevance = None if np.isnan(events.relevance[k]) else float(events.relevance[k])
+        heard = Heard(state, target if target >= 0 else None, links, relevance)
+        self._tell(page, heard, 0.0, bool(events.asked[k]))
 
 
 def _positions(events: DonePages | KnownPages) -> tuple[int, int]:

@@ -45,6 +45,7 @@ class Heard(NamedTuple):
     state: PageState
     redirect_to: int | None
     links: NDArray[np.uint32]
+    relevance: float | None = None  # to the topic, if the crawl has one
 
 
 class Library:
@@ -89,7 +90,7 @@ class Library:
         """Take in what came of a page; `found` is its row if it were new, without its place in the archive."""
         if self.epoch is None:
             self._database.add_page(_placed(found, self._archived(found, answer)))
-            return Heard(PageState(found.state), found.redirect_to, found.links)
+            return _heard(found)
         before = self.before(found.id)
         kind = verdict(before, found)
         if before is not None and kind not in _SAYS_NOTHING:
@@ -103,7 +104,7 @@ class Library:
             self._database.add_page(_placed(found, place))
         elif kind in _IS_ENTERED and before is not None:
             self._database.change_page(_placed(found, place)._replace(position=before.position))
-        heard = Heard(PageState(found.state), found.redirect_to, found.links)
+        heard = _heard(found)
         if kind is VisitKind.MISSING and found.duplicate_of is not None:
             copied = found.duplicate_of
             heard = Heard(PageState.FETCHED, copied, np.array([copied], np.uint32))
@@ -117,7 +118,7 @@ class Library:
         earlier = self._earlier(before)
         place = earlier and self._archive.append_revisit(_response(answer), earlier, not_modified=True)
         self._take_validators(before, etag or before.etag, last_modified or before.last_modified)
-        heard = _as_known(before)
+        heard = _heard(before)
         self._visited(position, before.id, VisitKind.NOT_MODIFIED, heard, answer.started_at, place)
         return heard
 
@@ -125,7 +126,7 @@ class Library:
         """The page stands as it is known, without being asked for."""
         before = self._database.page(page)
         assert before is not None
-        heard = _as_known(before)
+        heard = _heard(before)
         self._visited(position, page, VisitKind.CARRIED, heard, time.time(), None)
         return heard
 
@@ -196,8 +197,8 @@ def other_names(database: Database, page: int, max_redirects: int) -> Iterator[i
         yield page
 
 
-def _as_known(row: PageRow) -> Heard:
-    return Heard(PageState(row.state), row.redirect_to, row.links)
+def _heard(row: PageRow) -> Heard:
+    return Heard(PageState(row.state), row.redirect_to, row.links, row.relevance)
 
 
 def _placed(row: PageRow, place: Position | None) -> PageRow:

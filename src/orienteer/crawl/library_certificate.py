@@ -15,14 +15,28 @@ from orienteer.crawl.plan import CrawlPlan
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
+from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages
 
 _NO_REDIRECT = -1
 
 
-def library_certificate(database: Database, plan: CrawlPlan, tolerance: float = 1e-9) -> Certificate:
-    """Bounds on the share of a surfer's time, from the crawl's own seeds, that is on pages the crawl has."""
+def topical_certificate(database: Database, plan: CrawlPlan, threshold: float) -> Certificate | None:
+    """The same for a surfer from the pages on topic that were found, all trusted alike; None while there are none."""
+    pages = database.relevant_pages(threshold)
+    if len(pages) == 0:
+        return None
+    return library_certificate(database, plan, TrustedPages(pages, np.full(len(pages), 1 / len(pages))))
+
+
+def library_certificate(
+    database: Database, plan: CrawlPlan, trusted: TrustedPages | None = None, tolerance: float = 1e-9
+) -> Certificate:
+    """Bounds on the share of a surfer's time, from the trusted pages, that is on pages the crawl has.
+
+    Without trusted pages, they are the crawl's own seeds.
+    """
     n_pages = database.n_urls()
     web = GrowingGraph()
     web.know(n_pages)
@@ -36,9 +50,9 @@ def library_certificate(database: Database, plan: CrawlPlan, tolerance: float = 
     for page in _going_in_circles(redirects):  # seen at different times: together they are the name of nothing
         web.add(int(page), [])
         redirects[page] = _NO_REDIRECT
-    trust = np.zeros(n_pages)
-    trust[: len(plan.crawl.seeds)] = plan.crawl.seed_trust()
-    coverage = Coverage(trust, plan.crawl.damping)
+    seeds = np.arange(len(plan.crawl.seeds), dtype=np.uint32)
+    trusted = trusted or TrustedPages(seeds, plan.crawl.seed_trust())
+    coverage = Coverage(trusted.vector(n_pages), plan.crawl.damping)
     coverage.alias[redirects >= 0] = True
     links = Links.of(web)
     fetched = np.flatnonzero((states == PageState.FETCHED) | (states == PageState.FAILED)).astype(np.uint32)

@@ -23,13 +23,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from orienteer import __version__
 from orienteer.crawl.errands import Errand, Errands
 from orienteer.crawl.host_health import HostHealth
 from orienteer.crawl.ledger import Ledger
-from orienteer.extract.page import extract_page
+from orienteer.extract.page import Page, extract_page
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.fetch.outcome import Fetched, Outcome, Request
 from orienteer.store.log import Log, NoLog
@@ -43,6 +43,14 @@ _SAY_NOTHING_OF_THE_PAGE = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Out
 _GIVEN_UP = "host given up"
 _SEEDS_LOGGED = 20
 _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for answers
+
+
+class ReadPage(NamedTuple):
+    """A page that came, read; its relevance to the topic, if the crawl has one."""
+
+    url: str
+    content: Page
+    relevance: float | None = None
 
 
 class LiveCrawl:
@@ -62,7 +70,7 @@ class LiveCrawl:
         self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
         self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
-        self._reads_text = plan.crawl.near_duplicates != "off"
+        self._reads_text = plan.crawl.near_duplicates != "off" or ledger.reader is not None
 
     def run(self, tick: Callable[[], None] = lambda: None) -> str:
         """Crawl; why it ended: "coverage", "budget", "frontier empty" or "interrupted".
@@ -87,8 +95,9 @@ class LiveCrawl:
             is_through = self._ask()
             if self.fetcher.n_under_way == 0 and self._is_over():
                 break
-            for answer in self.fetcher.poll(self._patience() if is_through else 0.0):
-                self._take_in(answer)
+            answers = self.fetcher.poll(self._patience() if is_through else 0.0)
+            for answer, read in zip(answers, self._read(answers), strict=True):
+                self._take_in(answer, read)
             now = time.monotonic()
             if now - acknowledged >= commit_every_s:
                 self.ledger.acknowledge()
@@ -158,7 +167,29 @@ class LiveCrawl:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def _take_in(self, answer: Fetched) -> None:
+    def _read(self, answers: list[Fetched]) -> list[ReadPage | None]:
+        """The pages among the answers, read; those for a topic together, which is faster."""
+        read: list[ReadPage | None] = [self._read_page(answer) for answer in answers]
+        if self.ledger.reader is not None:
+            pages = [page for page in read if page is not None]
+            scores = self.ledger.reader.relevance([(page.url, page.content) for page in pages])
+            scored = iter([page._replace(relevance=score) for page, score in zip(pages, scores, strict=True)])
+            read = [None if page is None else next(scored) for page in read]
+        return read
+
+    def _read_page(self, answer: Fetched) -> ReadPage | None:
+        if answer.outcome is not Outcome.OK or answer.request.page in self._errand_of:
+            return None
+        content = extract_page(
+            answer.content if is_html(answer.content_type) else b"",
+            answer.request.url,
+            answer.charset,
+            "\n".join(answer.headers.get_all("x-robots-tag")),
+            with_text=self._reads_text,
+        )
+        return ReadPage(answer.request.url, content)
+
+    def _take_in(self, answer: Fetched, read: ReadPage | None) -> None:
         page, now = answer.request.page, time.monotonic()
         host = self.ledger.host(page)
         self.n_bytes += len(answer.raw_headers) + len(answer.body)
@@ -174,20 +205,13 @@ class LiveCrawl:
             if answer.status:
                 self.health.answered(host)
             self._attempts.pop(page, None)
-            self._take_in_page(page, answer, now)
+            self._take_in_page(page, answer, read, now)
 
-    def _take_in_page(self, page: int, answer: Fetched, now: float) -> None:
+    def _take_in_page(self, page: int, answer: Fetched, read: ReadPage | None, now: float) -> None:
         outcome = answer.outcome
-        if outcome is Outcome.OK:
+        if read is not None:
             self.outcomes["ok"] += 1
-            content = extract_page(
-                answer.content if is_html(answer.content_type) else b"",
-                answer.request.url,
-                answer.charset,
-                "\n".join(answer.headers.get_all("x-robots-tag")),
-                with_text=self._reads_text,
-            )
-            self.ledger.fetched(page, answer, content, now)
+            self.ledger.fetched(page, answer, read.content, now, read.relevance)
         elif outcome is Outcome.REDIRECT and answer.location is not None:
             self.outcomes["redirect"] += 1
             self.ledger.redirected(page, answer, answer.location, now)

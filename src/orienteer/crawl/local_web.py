@@ -38,7 +38,7 @@ class LocalWeb(NamedTuple):
 
 def local_web(database: Database) -> LocalWeb:
     """The local domain of the crawl in this database."""
-    names = _names(database)
+    names = page_names(database)
     local: list[int] = []
     rows: list[NDArray[np.int64]] = []
     for page, links in database.all_links():
@@ -54,11 +54,11 @@ def local_web(database: Database) -> LocalWeb:
 
 def n_local_pages(database: Database) -> int:
     """How many pages the local domain has."""
-    names = _names(database)
+    names = page_names(database)
     return sum(names[page] == page for page, state, _ in database.all_states() if state == PageState.FETCHED)
 
 
-def _names(database: Database) -> NDArray[np.int64]:
+def page_names(database: Database) -> NDArray[np.int64]:
     """For each URL the page that it is a name of; -1 where it is known to be none."""
     n_urls = database.n_urls()
     names = np.arange(n_urls)

@@ -29,6 +29,7 @@ from orienteer.crawl.scope import ScopeSettings
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.politeness import Politeness
+from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import checked_damping
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.settings import from_table, to_table, to_toml
@@ -46,7 +47,8 @@ class CrawlSettings:
 
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
-    pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept.
+    pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
+    a topic, in topic.toml beside the settings.
     """
 
     seeds: tuple[str, ...]
@@ -64,6 +66,7 @@ class CrawlSettings:
     archive: bool = True
     commit_every_s: float = 1.0
     log: bool = True
+    topic: bool = False
 
     def __post_init__(self) -> None:
         if not self.seeds:
@@ -73,8 +76,11 @@ class CrawlSettings:
         object.__setattr__(self, "trust", tuple(trust.values()))
         Goal(self.until, self.budget, self.by_certificate)
         checked_damping(self.damping)
-        if PolicySpec.parse(self.policy).make(self.damping).knows_truth:
+        policy = PolicySpec.parse(self.policy).make(self.damping)
+        if policy.knows_truth:
             raise InputError(f"policy {self.policy} must know the whole web beforehand: it is for simulations only")
+        if isinstance(policy, FocusedPolicy) and not self.topic:
+            raise InputError(f"policy {self.policy} looks for pages of a topic: name one (--topic FILE)")
         if not 1 <= self.workers <= 10_000:
             raise InputError(f"workers is {self.workers}; it must be from 1 to 10,000")
         if not 0 < self.commit_every_s <= 60:
@@ -127,7 +133,7 @@ class CrawlPlan:
 
     def continued(self, new: CrawlPlan) -> CrawlPlan:
         """This crawl gone on with under new settings; refuses those that would make it another crawl."""
-        for name in ("seeds", "trust", "policy", "damping"):
+        for name in ("seeds", "trust", "policy", "damping", "topic"):
             old_value, new_value = getattr(self.crawl, name), getattr(new.crawl, name)
             if old_value != new_value:
                 raise InputError(f"this crawl was begun with {name} {_shown(old_value)}, not {_shown(new_value)}")

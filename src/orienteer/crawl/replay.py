@@ -4,15 +4,18 @@ The archive answers instead of the web: with the page, with a redirect, with "th
 for was never fetched, or not for us to see; it counts as blocked, so what is proved is as true as it would have been
 then.
 
-Of a crawl folder the database answers: it knows what every answer was taken for, and which links were followed. So with
-one worker and the same policy the replay fetches the same pages in the same order, with the ids they had in the crawl.
+Of a crawl folder the database answers: it knows what every answer was taken for, which links were followed, and how
+relevant pages are to the topic, if the crawl has one. So with one worker and the same policy the replay fetches the
+same pages in the same order, with the ids they had in the crawl.
 Pages that sitemaps named are known from the beginning. Of other archives the WARC files are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +24,13 @@ from numpy.typing import NDArray
 from orienteer.crawl.crawl import Crawl, Goal, PageState
 from orienteer.crawl.folder_status import seen_urls
 from orienteer.crawl.plan import CrawlPlan, CrawlSettings, canonical_seeds
+from orienteer.crawl.reading import about_page
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
+from orienteer.policies.focused import AboutPage
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
@@ -35,6 +40,8 @@ from orienteer.store.history import DonePages
 from orienteer.store.survey import Survey
 
 _NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)
+
+About = Callable[[int], AboutPage | None]
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,16 @@ def replay(
     text = settings_of_folder(path) if path.is_dir() else None
     settings = _settings_from(path, seeds) if text is None else _settings_of(path, text, seeds)
     spec = PolicySpec.parse(policy or settings.policy)
-    if text is None:
-        web, named = read_archives(_files_of(path), settings.seeds, progress), _NO_PAGES
-    else:
-        web, named = _stored_web(path / "crawl.db", progress)
-    crawl, n_missing = _crawled(web, named, settings, spec, goal, progress)
+    with ExitStack() as until_the_end:
+        about: About = _nothing
+        if text is None:
+            web, named = read_archives(_files_of(path), settings.seeds, progress), _NO_PAGES
+        else:
+            survey = until_the_end.enter_context(Survey(path / "crawl.db"))
+            web, named, relevance = _stored_web(survey, progress)
+            if settings.topic:
+                about = partial(_kept_about, survey, relevance)
+        crawl, n_missing = _crawled(web, named, settings, spec, goal, about, progress)
     why = crawl.stopped_because or "frontier empty"
     assert web.graph.urls is not None
     return Replay(
@@ -93,6 +105,7 @@ def _crawled(
     settings: CrawlSettings,
     spec: PolicySpec,
     goal: Goal,
+    about: About,
     progress: Progress,
 ) -> tuple[Crawl, int]:
     """The crawl, and how many pages it asked for in vain. `named` are pages known without a link."""
@@ -114,34 +127,44 @@ def _crawled(
         elif answer is Answer.REDIRECT:
             crawl.redirected(page, int(links[0]), host=int(hosts[links[0]]))
         else:
-            crawl.fetched(page, links, hosts=hosts[links])
+            crawl.fetched(page, links, hosts=hosts[links], about=about(page))
         if len(crawl.order) % 1000 == 0:
             progress("replaying", len(crawl.order), graph.n_pages)
     return crawl, n_missing
 
 
-def _stored_web(database: Path, progress: Progress) -> tuple[ArchivedWeb, NDArray[np.uint32]]:
-    """What the database of a crawl folder knows, and the pages that sitemaps named."""
-    with Survey(database) as survey:
-        hosts = seen_urls(survey, progress).hosts
-        urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
-        answers = np.zeros(len(urls), np.uint8)
-        done: list[DonePages] = []
-        named = [_NO_PAGES]
-        for events in survey.pages_after():
-            if int(events.pages.max(initial=0)) >= len(urls):
-                raise damaged(database, f"page {events.pages.max()} has no URL")
-            if isinstance(events, DonePages):
-                answers[events.pages] = _answers(events)
-                done.append(events)
-            else:
-                named.append(events.pages)
+def _nothing(page: int) -> AboutPage | None:
+    """What an archive that is no crawl folder says of the topic."""
+    return None
+
+
+def _kept_about(survey: Survey, relevance: NDArray[np.float64], page: int) -> AboutPage | None:
+    return None if np.isnan(relevance[page]) else about_page(survey, page, float(relevance[page]))
+
+
+def _stored_web(survey: Survey, progress: Progress) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64]]:
+    """What the database of a crawl folder knows, the pages that sitemaps named, and the relevance of all, or NaN."""
+    hosts = seen_urls(survey, progress).hosts
+    urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
+    answers = np.zeros(len(urls), np.uint8)
+    relevance = np.full(len(urls), np.nan)
+    done: list[DonePages] = []
+    named = [_NO_PAGES]
+    for events in survey.pages_after():
+        if int(events.pages.max(initial=0)) >= len(urls):
+            raise damaged(survey.path, f"page {events.pages.max()} has no URL")
+        if isinstance(events, DonePages):
+            answers[events.pages] = _answers(events)
+            relevance[events.pages] = events.relevance
+            done.append(events)
+        else:
+            named.append(events.pages)
     sources = [np.repeat(events.pages, np.diff(events.link_offsets)) for events in done]
     targets = [events.links for events in done]
     graph = LinkGraph.from_links(
         len(urls), np.concatenate([_NO_PAGES, *sources]), np.concatenate([_NO_PAGES, *targets]), hosts, urls
     )
-    return ArchivedWeb(graph, answers), np.concatenate(named)
+    return ArchivedWeb(graph, answers), np.concatenate(named), relevance
 
 
 def _answers(events: DonePages) -> NDArray[np.uint8]:

@@ -11,9 +11,10 @@ from typing import Any
 from orienteer.crawl.epoch import ready_for_refresh
 from orienteer.crawl.figures import Figures, Watch, dead_mass
 from orienteer.crawl.ledger import Ledger
-from orienteer.crawl.library_certificate import library_certificate
+from orienteer.crawl.library_certificate import library_certificate, topical_certificate
 from orienteer.crawl.live import LiveCrawl
 from orienteer.crawl.plan import CrawlPlan, canonical_seeds, tables_of
+from orienteer.crawl.reading import TopicToKeep
 from orienteer.crawl.revisiting import RefreshSettings
 from orienteer.crawl.warm_up import warm_up
 from orienteer.errors import CrawlFolderError
@@ -34,11 +35,13 @@ class Report:
     dead: float  # share of a surfer's time on pages that are not there: covered, but useless
     figures: Figures
     library: Certificate | None = None  # after a refresh: of all that the crawl has
+    topical: Certificate | None = None  # where there is a topic: as seen from the pages on topic
     refresh: RefreshSettings = field(default_factory=RefreshSettings)
 
     def as_dict(self) -> dict[str, Any]:
-        library = None if self.library is None else self.library.as_dict()
-        facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict(), "library": library}
+        facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
+        for name, proved in (("library", self.library), ("topical", self.topical)):
+            facts[name] = None if proved is None else proved.as_dict()
         del facts["refresh"]  # it is in crawl.toml
         return facts
 
@@ -51,21 +54,23 @@ def live_crawl(
     budget: int | None = None,
     policy: str = "certified",
     scope: str = "host",
+    topic: str | Path | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Crawl the web from the seeds into a folder; run again, it goes on where it was.
 
-    `settings` are tables as in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
+    `topic` is a topic file: pages are told how relevant they are to it. `settings` are tables as in crawl.toml:
+    `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
-    named: dict[str, Any] = {"seeds": pages, "policy": policy}
+    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None}
     named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     plan = CrawlPlan.of_tables(tables, "settings")
-    with opened(Path(folder), plan) as live:
+    with opened(Path(folder), plan, topic=None if topic is None else Path(topic)) as live:
         return _run(live, watch)
 
 
@@ -113,11 +118,22 @@ def _run(live: LiveCrawl, watch: Callable[[Figures], None] | None) -> Report:
 
 @contextmanager
 def opened(
-    path: Path, plan: CrawlPlan, refresh: bool = False, now: float | None = None, progress: Progress = silent
+    path: Path,
+    plan: CrawlPlan,
+    refresh: bool = False,
+    now: float | None = None,
+    progress: Progress = silent,
+    topic: Path | None = None,
 ) -> Iterator[LiveCrawl]:
-    """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch."""
+    """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
+
+    A new crawl takes the `topic` file, with what was learned, into its folder.
+    """
+    to_keep = None if topic is None else TopicToKeep(topic)
     with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        if to_keep is not None:
+            to_keep.keep(folder)
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
         if refresh:
@@ -139,6 +155,9 @@ def reported(live: LiveCrawl, watch: Watch, why: str) -> Report:
         dead=dead_mass(live),
         figures=watch.figures(exact=True),
         library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
+        topical=None
+        if ledger.reader is None
+        else topical_certificate(ledger.database, ledger.plan, ledger.reader.topic.threshold),
         refresh=ledger.plan.refresh,
     )
     ledger.folder.write_report(report.as_dict())

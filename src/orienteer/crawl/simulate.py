@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orienteer.crawl.crawl import Crawl, Goal
 from orienteer.crawl.trace import Trace
@@ -18,9 +19,11 @@ from orienteer.errors import InputError
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.navigational import checked_relevance
 from orienteer.graph.push import Links
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.policies import make_policy
+from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText
 from orienteer.policies.policy import Policy, Run, TrustedPages
 from orienteer.progress import Progress, silent
 
@@ -42,6 +45,8 @@ def simulate(
     politeness: Politeness | None = None,
     latency_s: float | Latency = 0.0,
     rng: int = 0,
+    relevance: ArrayLike | None = None,
+    text: WebText | None = None,
     progress: Progress = silent,
     **policy_settings: Any,
 ) -> Trace:
@@ -49,6 +54,7 @@ def simulate(
 
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
     certificate. `politeness` with `workers` and `latency_s` (seconds, or a function of page and rng) simulates time.
+    A focused policy hears the `relevance` (in [0, 1], one number a page) and the `text` of the pages it has fetched.
 
     >>> from orienteer.graph import shapes
     >>> simulate(shapes.star(5), "rankmass", trust=[0], budget=3).order.tolist()
@@ -57,18 +63,20 @@ def simulate(
     chosen = policy if isinstance(policy, Policy) else make_policy(policy, **policy_settings)
     goal = Goal(until, budget, by_certificate)
     trusted = TrustedPages.of(trust_vector(graph.n_pages, trust))
+    labelled = LabelledWeb(graph, None if relevance is None else checked_relevance(graph.n_pages, relevance), text)
     if workers < 1:
         raise InputError(f"workers is {workers}; a crawl needs at least one")
     if politeness is not None and politeness.per_host and graph.hosts is None:
         raise InputError("politeness needs hosts, and this graph has none (see LinkGraph.hosts)")
     if step_by_step or politeness is not None or workers > 1 or latency_s:
         waits = latency_s if callable(latency_s) else (lambda page, generator: latency_s)
-        return _stepped(graph, chosen, trusted, goal, politeness or ANY_TIME, workers, waits, rng, progress)
-    return _in_bulk(graph, chosen, trusted, goal, progress)
+        return _stepped(labelled, chosen, trusted, goal, politeness or ANY_TIME, workers, waits, rng, progress)
+    return _in_bulk(labelled, chosen, trusted, goal, progress)
 
 
-def _in_bulk(graph: LinkGraph, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:
-    run = policy.run(graph, trusted)
+def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:
+    graph = web.graph
+    run = policy.run_on(web, trusted) if isinstance(policy, FocusedPolicy) else policy.run(graph, trusted)
     limit = min(goal.budget or graph.n_pages, graph.n_pages)
     believes_policy = policy.proves and not goal.by_certificate
     coverage = None
@@ -126,7 +134,7 @@ def _trace(
 
 
 def _stepped(
-    graph: LinkGraph,
+    web: LabelledWeb,
     policy: Policy,
     trusted: TrustedPages,
     goal: Goal,
@@ -137,6 +145,7 @@ def _stepped(
     progress: Progress,
 ) -> Trace:
     """Drive a Crawl with virtual time: up to `workers` fetches are under way at once."""
+    graph = web.graph
     if policy.knows_truth:
         policy.see(graph, trusted)  # type: ignore[attr-defined]
     hosts = graph.hosts
@@ -153,7 +162,7 @@ def _stepped(
         if under_way:
             now, _, page = heapq.heappop(under_way)
             links = graph.links(page)
-            crawl.fetched(page, links, now, None if hosts is None else hosts[links])
+            crawl.fetched(page, links, now, None if hosts is None else hosts[links], about=web.about(page))
             times.append(now)
             if len(times) % 1000 == 0:
                 progress("fetching", len(times), goal.budget or graph.n_pages)

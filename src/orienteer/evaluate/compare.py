@@ -32,6 +32,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.policies import all_policies
+from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
 
@@ -122,7 +123,7 @@ def compare(
     uniform: bool = False,
     progress: Progress = silent,
 ) -> Comparison:
-    """Run the policies (all there are, if none is named) from the same trusted pages.
+    """Run the policies (all but the focused ones, if none is named) from the same trusted pages.
 
     `uniform` also counts the rank of a surfer who may start anywhere. `whole` fetches on to the budget or the end.
 
@@ -210,7 +211,8 @@ def _ceiling(rank: NDArray[np.float64], n_fetched: int) -> Curve:
 
 
 def _specs(policies: Sequence[str | PolicySpec]) -> list[PolicySpec]:
-    given = [PolicySpec.parse(one) if isinstance(one, str) else one for one in policies or all_policies()]
+    unfocused = [name for name, kind in all_policies().items() if not issubclass(kind, FocusedPolicy)]
+    given = [PolicySpec.parse(one) if isinstance(one, str) else one for one in policies or unfocused]
     return list({str(spec): spec for spec in given}.values())
 
 

@@ -102,8 +102,7 @@ class Fetched:
     @property
     def charset(self) -> str | None:
         """The charset the header states."""
-        found = _CHARSET.search(self.headers.get("content-type") or "")
-        return found[1] if found else None
+        return charset_in(self.headers)
 
     @property
     def location(self) -> str | None:
@@ -135,6 +134,12 @@ def media_type(headers: Headers) -> str:
     """`text/html` of `Text/HTML; charset=x`; "" where there is none, or what is there is none."""
     stated = re.split("[;,]", headers.get("content-type") or "", maxsplit=1)[0].strip().lower()
     return stated if "/" in stated else ""
+
+
+def charset_in(headers: Headers) -> str | None:
+    """The charset that the Content-Type states."""
+    found = _CHARSET.search(headers.get("content-type") or "")
+    return found[1] if found else None
 
 
 def location_of(status: int, headers: Headers, url: str) -> str | None:

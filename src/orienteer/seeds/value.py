@@ -54,11 +54,11 @@ def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ldexp(np.rint(np.ldexp(values, 52 - exponent)), exponent - 52)
 
 
-def values_in_file(graph: LinkGraph, path: Path) -> NDArray[np.float64]:
+def values_in_file(graph: LinkGraph, path: Path, unnamed: float = 1.0) -> NDArray[np.float64]:
     """The values that a text file names (.gz, .zst: compressed); lines that start with # do not count.
 
     Either a number a line, as many as there are pages, in their order. Or lines `page value`, where a page is an id or
-    a URL; pages that are not named are worth 1.
+    a URL; pages that are not named are worth `unnamed`.
     """
     numbered = [
         (number, line.strip())
@@ -68,14 +68,14 @@ def values_in_file(graph: LinkGraph, path: Path) -> NDArray[np.float64]:
     if not numbered:
         raise InputError(f"{path}: the file names no value")
     if any(" " in line or "\t" in line for _, line in numbered):
-        return _named_values(graph, path, numbered)
+        return _named_values(graph, path, numbered, unnamed)
     if len(numbered) != graph.n_pages:
         raise InputError(f"{path}: {len(numbered):,} values for {graph.n_pages:,} pages")
     return np.array([_number(path, number, line) for number, line in numbered])
 
 
-def _named_values(graph: LinkGraph, path: Path, numbered: list[tuple[int, str]]) -> NDArray[np.float64]:
-    values = np.ones(graph.n_pages)
+def _named_values(graph: LinkGraph, path: Path, numbered: list[tuple[int, str]], unnamed: float) -> NDArray[np.float64]:
+    values = np.full(graph.n_pages, unnamed)
     named: set[int] = set()
     for number, line in numbered:
         # A name in the place of a URL may hold spaces, so only what follows the last one, or a tab, is the value.

@@ -37,7 +37,7 @@ class Connection:
         if not path.is_file():
             raise CrawlFolderError(f"{path}: no such database")
         with explained(path):
-            self._connection = _connected(path, read_only)
+            self._connection = connected(path, read_only)
             try:
                 self._check()
                 for pragma in _PRAGMAS:
@@ -152,10 +152,12 @@ class Connection:
             raise damaged(self.path, f"no table {min(missing)}")
 
 
-def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite3.Connection:
+    """An SQLite file, opened so that others may go on writing to it; whoever shares it between threads keeps order."""
     address = path.resolve().as_uri()
     mode = "ro" if read_only else "rw"
-    connection = sqlite3.connect(f"{address}?mode={mode}", _BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+    options: dict[str, Any] = {"isolation_level": None, "uri": True, "check_same_thread": not many_threads}
+    connection: sqlite3.Connection = sqlite3.connect(f"{address}?mode={mode}", _BUSY_TIMEOUT_S, **options)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
@@ -164,5 +166,5 @@ def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
         if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CANTOPEN:
             raise
         # In a folder that nobody can write to there is no place for SQLite's shared memory, nor a use for it.
-        connection = sqlite3.connect(f"{address}?immutable=1", isolation_level=None, uri=True)
+        connection = sqlite3.connect(f"{address}?immutable=1", **options)
     return connection

@@ -136,6 +136,25 @@ class Database(EpochTables):
         n_pages, size_bytes, archive_bytes = (sum(group[column] for group in groups) for column in (2, 3, 4))
         return Counts(self.n_urls(), n_pages, by_state, by_outcome, size_bytes, archive_bytes)
 
+    # -- words --------------------------------------------------------------------------------------------------
+
+    def set_words(self, page: int, words: bytes) -> None:
+        """What was read of a page, in place of what was read before."""
+        self._write("INSERT OR REPLACE INTO words VALUES (?, ?)", page, words)
+
+    def n_relevant(self, threshold: float) -> int:
+        """How many pages are relevant at least so much."""
+        return int(self._first("SELECT count(*) FROM page WHERE relevance >= ?", threshold))
+
+    def relevant_pages(self, threshold: float) -> NDArray[np.uint32]:
+        """Those pages, in increasing order."""
+        rows = self._rows("SELECT id FROM page WHERE relevance >= ? ORDER BY id", threshold)
+        return np.array([page for (page,) in rows], np.uint32)
+
+    def words(self, page: int) -> bytes | None:
+        words: bytes | None = self._first("SELECT words FROM words WHERE page = ?", int(page))
+        return words
+
     # -- what happened, in order --------------------------------------------------------------------------------
 
     def add_known(self, position: int, pages: ArrayLike) -> None:

@@ -16,7 +16,8 @@ from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKi
 PAGES_PER_BATCH = 20_000
 
 _VISITED = (
-    "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1), page.links, visit.kind "
+    "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1), page.links, visit.kind, "
+    "page.relevance "
     "FROM visit LEFT JOIN page ON page.id = visit.page "
     "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
 )
@@ -112,9 +113,9 @@ def _heard(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
     These need not be all that is known of the page: if it could not be had, what was known of it is kept.
     """
-    position, page, state, redirect_to, links, kind = row
+    position, page, state, redirect_to, links, kind, relevance = row
     if state != _FETCHED:
-        links = b""
+        links, relevance = b"", None
     elif redirect_to >= 0:
         links = blob_of([redirect_to])
-    return position, page, state, redirect_to, links, kind != VisitKind.CARRIED
+    return position, page, state, redirect_to, links, kind != VisitKind.CARRIED, relevance

@@ -6,7 +6,9 @@
     archive/          the pages as they came, in WARC files
     checkpoints/      what makes a reopen quick; never the truth
     report.json       the certificate, and why the crawl stopped
+    topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
     ranks.npz         what its pages are worth, inside and in the whole web; derived
+    index/            what a search looks things up in (see `search/`); derived, has a lock of its own
     outside/          the pages around it that were looked at for that: a folder like this one, links only
     log.jsonl         what happened, an object a line (see `log`); never the truth
 
@@ -47,7 +49,7 @@ _ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged par
 class CrawlFolder:
     """An open crawl folder. `create`, `open` and `open_or_create` give one; close it, or use it in a with-statement."""
 
-    def __init__(self, path: Path, database: Database, archive: Archive, lock: _Lock | None) -> None:
+    def __init__(self, path: Path, database: Database, archive: Archive, lock: FolderLock | None) -> None:
         self.path = path
         self.database = database
         self.archive = archive
@@ -59,7 +61,7 @@ class CrawlFolder:
         _expect_no_crawl(path)
         with explained(path):
             path.mkdir(parents=True, exist_ok=True)
-        lock = _Lock(path)
+        lock = FolderLock(path)
         try:
             _expect_no_crawl(path)  # it could have been made before we had the lock
             _remove_leftovers(path)
@@ -82,7 +84,7 @@ class CrawlFolder:
         _expect_crawl(path)
         if read_only:
             return cls._opened(path, None)
-        lock = _Lock(path)
+        lock = FolderLock(path)
         try:
             _remove_leftovers(path)
             return cls._opened(path, lock)
@@ -96,7 +98,7 @@ class CrawlFolder:
         return cls.open(path) if (path / _DATABASE).exists() else cls.create(path, settings_text)
 
     @classmethod
-    def _opened(cls, path: Path, lock: _Lock | None) -> CrawlFolder:
+    def _opened(cls, path: Path, lock: FolderLock | None) -> CrawlFolder:
         database = Database.open(path / _DATABASE, read_only=lock is None)
         try:
             archive = Archive(path / "archive", _archive_end(database), read_only=lock is None)
@@ -165,18 +167,41 @@ class CrawlFolder:
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
             return None
 
+    @property
+    def topic_path(self) -> Path:
+        return self.path / "topic.toml"
+
+    @property
+    def topic_text(self) -> str:
+        return _text_of(self.topic_path)
+
+    def write_topic(self, text: str) -> None:
+        with explained(self.topic_path):
+            write_durably(self.topic_path, text)
+
     def write_ranks(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the place of the last ones."""
         path = self.path / "ranks.npz"
         with explained(path), replaced(path) as new:
             np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
 
+    def read_ranks(self) -> dict[str, NDArray[Any]] | None:
+        """The arrays that `write_ranks` was given last; None where there are none."""
+        path = self.path / "ranks.npz"
+        if not path.exists():
+            return None
+        try:
+            with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise damaged(path, f"{error}; run `orienteer estimate` again") from None
+
     @property
     def log_path(self) -> Path:
         return self.path / "log.jsonl"
 
 
-class _Lock:
+class FolderLock:
     """The right to write to a folder; it ends with the process, however that ends."""
 
     def __init__(self, folder: Path) -> None:
@@ -219,7 +244,7 @@ def remove_crawl(path: Path) -> None:
     """Remove a crawl folder and all that is in it, if it is one and nobody is writing to it."""
     if settings_of_folder(path) is None:
         return
-    lock = _Lock(path)
+    lock = FolderLock(path)
     try:
         with explained(path):
             (path / _DATABASE).unlink()  # without it the rest is no crawl, however far we get

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from orienteer.store.page_row import page_ids
 
-HISTORY_COLUMNS = "position, id, state, coalesce(redirect_to, -1), links, 1"
+HISTORY_COLUMNS = "position, id, state, coalesce(redirect_to, -1), links, 1, relevance"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class DonePages:
     """Pages that were done one after the other: fetched, failed or blocked.
 
     The links of the k-th are `links[link_offsets[k] : link_offsets[k + 1]]`; `redirects` is the page that it redirects
-    to, -1 where it does not. `asked` says which of them somebody was asked for.
+    to, -1 where it does not. `asked` says which of them somebody was asked for, `relevance` how relevant they are, NaN
+    where that is not known.
     """
 
     positions: NDArray[np.int64]
@@ -29,11 +30,12 @@ class DonePages:
     link_offsets: NDArray[np.int64]
     links: NDArray[np.uint32]
     asked: NDArray[np.bool_]
+    relevance: NDArray[np.float64]
 
     @classmethod
     def of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> DonePages:
         """From rows of HISTORY_COLUMNS. TypeError, ValueError or OverflowError where they are damaged."""
-        positions, pages, states, redirects, blobs, asked = zip(*rows, strict=True)
+        positions, pages, states, redirects, blobs, asked, relevance = zip(*rows, strict=True)
         return cls(
             np.array(positions, np.int64),
             np.array(pages, np.uint32),
@@ -41,6 +43,7 @@ class DonePages:
             np.array(redirects, np.int64),
             *joined(blobs),
             np.array(asked, np.bool_),
+            np.array(relevance, np.float64),
         )
 
 

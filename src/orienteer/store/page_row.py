@@ -17,6 +17,7 @@ class PageRow(NamedTuple):
     """What came of a page; the fields are the columns of the table. `state` is a PageState.
 
     The archive_* are None for a page that is not in the archive. `size_bytes` and `digest` are of the decoded content.
+    `relevance` is None where there is no topic.
     """
 
     id: int
@@ -40,6 +41,7 @@ class PageRow(NamedTuple):
     near_duplicate_of: int | None = None
     etag: str = ""
     last_modified: str = ""
+    relevance: float | None = None
     links: NDArray[np.uint32] = NO_LINKS
     outside: NDArray[np.uint32] = NO_LINKS
 

@@ -5,7 +5,9 @@ url         every URL seen; ids are dense from 0, in order of discovery. There i
 page        a row per page that is done: fetched, failed or blocked. `position` is the order in which that happened
             first; it is the row's place in the file, so rows are appended, and a resumed crawl reads them in one sweep.
             Links are page ids as little-endian uint32, in the order of the document: those inside the scope of the
-            crawl in `links`, the others in `outside`. A page that is seen to have changed has its row changed
+            crawl in `links`, the others in `outside`. `relevance` is that to the topic of the crawl, if it has one. A
+            page that is seen to have changed has its row changed
+words       what a focused crawl reads of a page: its words and those of its links, hashed (see `page_words`)
 known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
 epoch       a row per refresh: when it began and ended, the position of its first visit, where it starts (pages, their
             trust), how many links it goes, and the pages that are due in it. The first crawl has none
@@ -21,7 +23,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
 VERSION = 2
 
-TABLES = ("url", "page", "known", "epoch", "visit", "revisit", "signature", "band", "event", "meta")
+TABLES = ("url", "page", "words", "known", "epoch", "visit", "revisit", "signature", "band", "event", "meta")
 
 SCHEMA = """
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);
@@ -47,9 +49,12 @@ CREATE TABLE page (
     near_duplicate_of INTEGER,
     etag TEXT NOT NULL,
     last_modified TEXT NOT NULL,
+    relevance REAL,
     links BLOB NOT NULL,
     outside BLOB NOT NULL
 );
+CREATE INDEX page_relevance ON page (relevance) WHERE relevance IS NOT NULL;
+CREATE TABLE words (page INTEGER PRIMARY KEY, words BLOB NOT NULL);
 CREATE INDEX page_digest ON page (digest) WHERE digest IS NOT NULL;
 CREATE TABLE known (position INTEGER PRIMARY KEY, pages BLOB NOT NULL);
 CREATE TABLE epoch (

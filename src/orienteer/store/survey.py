@@ -6,16 +6,19 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.store.archive import Position
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
 from orienteer.store.folder import LOCK
+from orienteer.store.page_row import page_ids
 
 _PAGES_PER_BATCH = 100_000
+_ROWS_PER_BATCH = 500
 
 
 class Group(NamedTuple):
@@ -26,6 +29,20 @@ class Group(NamedTuple):
     n_pages: int
     n_duplicates: int
     n_near_duplicates: int
+
+
+class Readable(NamedTuple):
+    """A page that was fetched and whose content is in the archive; `links` are those inside the scope."""
+
+    id: int
+    time: float
+    place: Position
+    content_type: str
+    language: str
+    noindex: bool
+    repeats: int | None  # the page that it repeats, exactly or nearly
+    relevance: float | None
+    links: NDArray[np.uint32]
 
 
 class Survey(Database):
@@ -54,6 +71,18 @@ class Survey(Database):
             pairs = np.array(rows, np.int64)
             yield pairs[:, 0], pairs[:, 1]
 
+    def readable_pages(self) -> Iterator[list[Readable]]:
+        """The pages that have something to be read, in the order they were done, many at a time."""
+        sql = (
+            "SELECT id, time, archive_file, archive_offset, archive_bytes, content_type, language, noindex, "
+            "coalesce(duplicate_of, near_duplicate_of), relevance, links FROM page "
+            "WHERE state = 2 AND outcome = 'ok' AND archive_bytes IS NOT NULL ORDER BY position"
+        )
+        for rows in self._batches(_ROWS_PER_BATCH, sql):
+            with self._expecting_damage():
+                pages = [_readable(row) for row in rows]
+            yield pages
+
     def times(self) -> tuple[float, float] | None:
         """Unix time of the first and of the last page that was done; None while there is none."""
         sql = "SELECT coalesce(first_time, time) FROM page LEFT JOIN revisit ON page = id ORDER BY position LIMIT 1"
@@ -71,6 +100,12 @@ class Survey(Database):
         """The ids of those URLs that are known; reads through all of them once."""
         marks = ", ".join("?" * len(urls))
         return dict(self._rows(f"SELECT url, id FROM url WHERE url IN ({marks})", *urls))
+
+
+def _readable(row: tuple[Any, ...]) -> Readable:
+    page, time, *place, content_type, language, noindex, repeats, relevance, links = row
+    linked = page_ids([links])
+    return Readable(page, time, Position(*place), content_type, language, bool(noindex), repeats, relevance, linked)
 
 
 def holder_of(folder: Path) -> int | None:

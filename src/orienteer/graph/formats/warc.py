@@ -14,8 +14,8 @@ import gzip
 import warnings
 import zlib
 from array import array
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Container, Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from enum import IntEnum
 from itertools import chain
 from pathlib import Path
@@ -80,13 +80,44 @@ def read_archives(paths: Iterable[Path], first_urls: Iterable[str] = (), progres
     return ArchivedWeb(links.graph(), links.answers())
 
 
+class HtmlPage(NamedTuple):
+    """A page as it was sent; `charset` is what the HTTP header says."""
+
+    url: str
+    html: bytes
+    charset: str | None
+
+
+def html_pages(path: Path, progress: Progress = silent) -> Iterator[HtmlPage]:
+    """The HTML pages of an archive, record by record: where a URL was recorded twice it comes twice."""
+    for _, url, block in _answers_of(path, ("response",), progress):
+        with suppress(OSError):  # endless headers
+            response = _response(block, "none")
+            html = _html(block, response)
+            if html is not None:
+                yield HtmlPage(url, html, _charset(response))
+
+
 def _read_file(path: Path, links: _Links, progress: Progress) -> None:
+    for kind, url, block in _answers_of(path, ("response", "revisit"), progress):
+        answer, found = _read_response(block, url)
+        if answer is Answer.NONE or (answer is Answer.NO_PAGE and not links.with_no_pages):
+            continue
+        if kind == "response" or not links.is_recorded(url):
+            links.add(url, answer, found)
+
+
+def _answers_of(path: Path, kinds: Container[str], progress: Progress) -> Iterator[tuple[str, str, bytes]]:
+    """The records of these kinds, as kind, URL and content; what is wrong with the file is one line."""
     n_records = 0
     with closing(_blocks(path, lambda _, done, total: progress("reading records", done, total))) as blocks:
         try:
             for record in _records(blocks):
-                _read_record(record, links)
+                kind = (record.headers.get("WARC-Type") or "").lower()
+                block, url = _block(record, kind in kinds), _url_of(record)
                 n_records += 1
+                if block is not None and url is not None:
+                    yield kind, url, block
         except GraphFileError as error:
             raise GraphFileError(f"{error}; records read before that: {n_records:,}") from None
         except OSError as error:
@@ -189,18 +220,9 @@ class _Links:
         return LinkGraph.from_links(len(urls), sources, targets, hosts, urls)
 
 
-def _read_record(record: WarcRecord, links: _Links) -> None:
-    kind = (record.headers.get("WARC-Type") or "").lower()
-    block = _block(record, kind in ("response", "revisit"))
+def _url_of(record: WarcRecord) -> str | None:
     # Old writers put the URI in angle brackets, as the standard's examples did.
-    url = canonical_url((record.headers.get("WARC-Target-URI") or "").strip("<>"))
-    if block is None or url is None:
-        return
-    answer, found = _read_response(block, url)
-    if answer is Answer.NONE or (answer is Answer.NO_PAGE and not links.with_no_pages):
-        return
-    if kind == "response" or not links.is_recorded(url):
-        links.add(url, answer, found)
+    return canonical_url((record.headers.get("WARC-Target-URI") or "").strip("<>"))
 
 
 def _block(record: WarcRecord, wanted: bool) -> bytes | None:
@@ -232,11 +254,20 @@ def _read_response(block: bytes, url: str) -> tuple[Answer, list[str]]:
         location = response.http_headers.get_bytes(b"Location")
         target = None if location is None else canonical_url(location.decode("utf-8", "replace"), url)
         return (Answer.NO_PAGE, []) if target is None else (Answer.REDIRECT, [target])
+    html = _html(block, response)
+    return (Answer.NO_PAGE, []) if html is None else (Answer.PAGE, extract_links(html, url, _charset(response)))
+
+
+def _html(block: bytes, response: WarcRecord) -> bytes | None:
+    """The page that a response holds; None where it is something else, or too long."""
+    status = response.http_headers.status_code or 0
     if not 200 <= status < 300 or (response.http_content_type or "").lower() not in HTML_TYPES:
-        return Answer.NO_PAGE, []
-    html = _payload(block, response)
-    charset = (response.http_charset or "").strip("\"' ")
-    return (Answer.NO_PAGE, []) if html is None else (Answer.PAGE, extract_links(html, url, charset or None))
+        return None
+    return _payload(block, response)
+
+
+def _charset(response: WarcRecord) -> str | None:
+    return (response.http_charset or "").strip("\"' ") or None
 
 
 def _response(block: bytes, decode: Literal["none", "all"]) -> WarcRecord:

@@ -1,0 +1,143 @@
+"""`orienteer search`: find pages of a crawl, and see what ranks make of the order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from orienteer.cli import display
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from orienteer.search.search_index import Hit, Results
+
+_MAX_TITLE, _MAX_URL = 150, 300
+_ORDERS = {"text": "by words", "local": "inside", "global": "outside"}
+
+
+def search(
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, with an index."),
+    words: str = typer.Argument(help='What to look for: words, "a phrase", +must -not, site: host: title: url: lang:'),
+    rank: str = typer.Option("blend", "--rank", help="Order: text, local (inside), global (outside) or blend."),
+    weight: float | None = typer.Option(None, "--weight", help="Weight of the rank, 0 to 1.  [default: by the order]"),
+    n: int = typer.Option(10, "-n", help="Results to show."),
+    page: int = typer.Option(1, "--page", help="Which page of results."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Search the pages of a crawl.
+
+    Results are ordered by their words and by what the pages are worth, inside the crawl (local) or in the whole web
+    (global, after `orienteer estimate`). Each says where it would stand in the other orders.
+
+    Example: [bold]orienteer search example.org-crawl "opening hours" --rank global[/bold]
+    """
+    from orienteer.search.search_index import SearchIndex
+
+    with SearchIndex.open(folder) as index:
+        results = index.search(words, rank=rank, weight=weight, page=page, n=n, n_related=5)
+        is_current = index.is_current()
+    if json:
+        display.print_json(results.as_dict() | {"is_current": is_current})
+        return
+    print_results(results)
+    if not is_current:
+        out = display.console()
+        out.print(f"The crawl went on since it was indexed: orienteer index {folder}", markup=False, style="dim")
+
+
+def print_results(results: Results) -> None:
+    """A page of results, as search engines print them."""
+    from rich.text import Text
+
+    from orienteer.cli.wording import plain
+
+    out = display.console()
+    out.print(Text(_summary(results), "dim"))
+    if results.suggestion:
+        out.print(Text("Did you mean: ") + Text(plain(results.suggestion), "bold"))
+    if results.relaxed:
+        out.print("No page has all of the words; these have some of them.")
+    for hit in results.hits:
+        out.print()
+        out.print(_title(hit), soft_wrap=True)
+        out.print(Text("    " + plain(hit.url, _MAX_URL), "green"), soft_wrap=True)
+        if hit.snippet:
+            out.print(_indented(_marked(hit)))
+        out.print(Text("    " + _facts(hit, results), "dim"), soft_wrap=True)
+    if results.related:
+        out.print()
+        out.print(Text("Related: ", "dim") + Text(", ".join(_names(results))))
+
+
+def _summary(results: Results) -> str:
+    from orienteer.cli.wording import counted
+
+    if not results.total:
+        return "Nothing found."
+    first = (results.page - 1) * results.n + 1
+    shown = f", {first:,} to {first + len(results.hits) - 1:,}" if results.hits else ", none on this page"
+    order = {"text": "by words", "local": "with local rank", "global": "with global rank"}.get(results.rank, "blended")
+    took = f"{1000 * results.elapsed_s:.1f} ms"
+    return f"{counted(results.total, 'page')} found{shown}; order: {order}; {took}"
+
+
+def _title(hit: Hit) -> Text:
+    from rich.text import Text
+
+    from orienteer.cli.wording import plain
+
+    return Text(f"{hit.position:>2}. ") + Text(plain(hit.title, _MAX_TITLE) or "(no title)", "bold")
+
+
+def _marked(hit: Hit) -> Text:
+    from rich.text import Text
+
+    from orienteer.cli.wording import plain
+
+    text = Text()
+    for number, part in enumerate(hit.parts):
+        lead, tail = (" " if part[place : place + 1].isspace() else "" for place in (0, len(part) - 1))
+        text.append(f"{lead}{plain(part)}{tail}" if part.strip() else part, "bold yellow" if number % 2 else "")
+    return text
+
+
+def _indented(text: Text) -> object:
+    from rich.padding import Padding
+
+    return Padding(text, (0, 0, 0, 4))
+
+
+def _facts(hit: Hit, results: Results) -> str:
+    """Where it stands in the other orders, and what is known of it."""
+    from orienteer.cli.wording import counted
+
+    moved = [
+        _moved(place, hit.position, _ORDERS[name])
+        for name, place in hit.positions.items()
+        if place is not None and (name != results.rank)
+    ]
+    ranks = [f"local rank {hit.local_rank:.2g}"]
+    if hit.global_rank is not None:
+        ranks.append(f"global rank {hit.global_rank:.2g}")
+    if hit.relevance is not None:
+        ranks.append(f"relevance {hit.relevance:.2f}")
+    if hit.n_duplicates:
+        ranks.append(f"{counted(hit.n_duplicates, 'page')} more with the same text")
+    return f"{', '.join(moved)}; {', '.join(ranks)}"
+
+
+def _moved(before: int, position: int, order: str) -> str:
+    """How far it has moved, seen from another order: up is to a better place."""
+    if before == position:
+        return f"{order} {before}, too"
+    arrow = f"↑{before - position}" if before > position else f"↓{position - before}"
+    return f"{arrow} from {before} {order}"
+
+
+def _names(results: Results) -> list[str]:
+    from orienteer.cli.wording import plain
+
+    return [plain(page.title or page.url, 60) for page in results.related]

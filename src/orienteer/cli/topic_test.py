@@ -1,0 +1,121 @@
+"""`orienteer topic test`: how well a topic tells pages."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orienteer.cli import display
+from orienteer.cli.wording import add_fact, counted, facts_grid, plain
+
+if TYPE_CHECKING:
+    from orienteer.topics.cross_validation import Quality, TopicTest
+    from orienteer.topics.topic_file import TopicFile
+
+_THRESHOLDS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+_NONE = "–"
+
+
+def examine(
+    topic: Path = typer.Argument(help="Topic file (TOML): its kind, its settings, and where the examples are."),
+    folds: int = typer.Option(5, help="Parts of the examples; each is scored by a topic trained on the others."),
+    by_site: bool = typer.Option(False, "--by-site", help="Whole sites in each part: as on sites it has never seen."),
+    rng: int = typer.Option(0, help="Other numbers, other parts."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Say how well a topic tells its examples: precision, recall, F1 and average precision, by cross-validation.
+
+    A topic that needs no training (keywords, url-pattern, labels) scores all examples as it is.
+
+    Example: [bold]orienteer topic test courses.toml --folds 5[/bold]
+    """
+    from orienteer.topics.cross_validation import cross_validated
+    from orienteer.topics.topic_file import TopicFile
+
+    file = TopicFile.read(topic)
+    n_folds = folds if file.topic().needs_training else 1
+    with display.progress_bar() as progress:
+        examples = file.examples(progress)
+        found = cross_validated(file.topic, examples.pages, examples.is_on_topic, folds, by_site, rng, progress)
+    if json:
+        display.print_json(_facts(file, found, n_folds, by_site))
+    else:
+        _print(file, found, n_folds, by_site)
+
+
+def _facts(file: TopicFile, found: TopicTest, n_folds: int, by_site: bool) -> dict[str, Any]:
+    n_on = int(found.is_on_topic.sum())
+    used = _as_dict(found.at(file.threshold))
+    return {
+        "topic": str(file.path),
+        "kind": file.kind,
+        "n_on_topic": n_on,
+        "n_off_topic": len(found.is_on_topic) - n_on,
+        "n_folds": n_folds,
+        "by_site": by_site and n_folds > 1,
+        **used,
+        "f1_of_folds": [_number(f1) for f1 in found.f1_of_folds(file.threshold)],
+        "average_precision": found.average_precision(),
+        "best": _as_dict(found.best()),
+        "thresholds": [_as_dict(found.at(threshold)) for threshold in _thresholds(file)],
+    }
+
+
+def _print(file: TopicFile, found: TopicTest, n_folds: int, by_site: bool) -> None:
+    n_on = int(found.is_on_topic.sum())
+    used, best = found.at(file.threshold), found.best()
+    table = facts_grid()
+    add_fact(table, "topic", f"{plain(str(file.path))} ({file.kind})")
+    add_fact(table, "examples", f"{n_on:,} on topic, {counted(len(found.is_on_topic) - n_on, 'other')}")
+    add_fact(table, "tested", _way(n_folds, by_site))
+    add_fact(table, "precision", f"{_figure(used.precision)} of the pages taken for on topic are")
+    add_fact(table, "recall", f"{_figure(used.recall)} of the pages on topic are found")
+    add_fact(table, "F1", _figure(used.f1) + _spread(found, file.threshold, n_folds))
+    add_fact(table, "average precision", _figure(found.average_precision()))
+    display.console().print(table)
+    columns = ("threshold", "found", "right", "precision", "recall", "F1")
+    rows = display.columns_table(None, *((name, True) for name in columns), ("", False))
+    for threshold in _thresholds(file):
+        remark = "in use" if threshold == file.threshold else ""
+        rows.add_row(*_cells(found.at(threshold)), remark)
+    if not math.isclose(best.threshold, file.threshold):
+        rows.add_row(*_cells(best), "best here")
+    display.console().print(rows)
+
+
+def _thresholds(file: TopicFile) -> list[float]:
+    return sorted({*_THRESHOLDS, file.threshold})
+
+
+def _way(n_folds: int, by_site: bool) -> str:
+    if n_folds == 1:
+        return "on all examples, as it is (it learns nothing from them)"
+    return f"{n_folds} folds" + (", each of whole sites" if by_site else "")
+
+
+def _spread(found: TopicTest, threshold: float, n_folds: int) -> str:
+    if n_folds == 1:
+        return ""
+    f1 = found.f1_of_folds(threshold)
+    return f" (from {_figure(f1.min())} to {_figure(f1.max())} in the folds)"
+
+
+def _cells(quality: Quality) -> tuple[str, ...]:
+    counts = (f"{quality.threshold:.4g}", f"{quality.n_found:,}", f"{quality.n_right:,}")
+    return (*counts, _figure(quality.precision), _figure(quality.recall), _figure(quality.f1))
+
+
+def _figure(value: float) -> str:
+    return _NONE if math.isnan(value) else f"{value:.3f}"
+
+
+def _as_dict(quality: Quality) -> dict[str, Any]:
+    return {name: _number(value) for name, value in quality._asdict().items()}
+
+
+def _number(value: float) -> float | None:
+    """As JSON knows it."""
+    return None if math.isnan(value) else value

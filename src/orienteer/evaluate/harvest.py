@@ -1,0 +1,165 @@
+"""Focused policies on one task: how soon each finds the pages of a topic.
+
+A task is a web, a start page, the pages that are targets, and what the crawl hears of a page that it has fetched: the
+truth, or what a classifier makes of the page. The harvest curve is the share of the targets found against the pages
+fetched; targets that cannot be reached from the start do not count. Its area is the mean of that share over all pages
+that can be reached: 0.5 is what an order by chance has, and 1 - (share of targets) / 2 is the best there can be.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.crawl.simulate import simulate
+from orienteer.errors import InputError
+from orienteer.evaluate.cost import measured
+from orienteer.evaluate.metrics import Curve, sample_positions
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.navigational import checked_relevance
+from orienteer.graph.reach import distances
+from orienteer.policies import all_policies, make_policy
+from orienteer.policies.focused import FocusedPolicy, WebText
+from orienteer.policies.policy import Policy
+from orienteer.policies.policy_spec import PolicySpec
+from orienteer.progress import Progress, silent
+
+LEVELS = (0.5, 0.9)
+TARGET = 0.5  # a page of this relevance or more is a target
+
+_BASELINES = ("breadth-first", "fractional")
+_CURVE_POSITIONS = 400
+
+
+@dataclass(frozen=True)
+class Task:
+    """Find the targets of a topic from a start page."""
+
+    name: str
+    graph: LinkGraph
+    start: int
+    targets: NDArray[np.bool_]
+    relevance: NDArray[np.float64]  # what the crawl hears
+    text: WebText | None = None
+
+    @classmethod
+    def of(
+        cls,
+        graph: LinkGraph,
+        start: int,
+        truth: ArrayLike,
+        heard: ArrayLike | None = None,
+        text: WebText | None = None,
+        name: str = "",
+    ) -> Task:
+        """Find the pages whose true relevance is at least one half; a crawl hears `heard`, or the truth."""
+        relevance = checked_relevance(graph.n_pages, truth)
+        if not 0 <= start < graph.n_pages:
+            raise InputError(f"start: page {start} is not in the graph")
+        targets = relevance >= TARGET
+        reached = distances(graph, [start]) >= 0
+        if not (targets & reached).any():
+            what = "no page is relevant" if not targets.any() else "no relevant page can be reached from the start"
+            raise InputError(f"labels: {what} (relevance of {TARGET} or more)")
+        told = relevance if heard is None else checked_relevance(graph.n_pages, heard)
+        return cls(name, graph, start, targets & reached, told, text)
+
+
+@dataclass(frozen=True)
+class Harvest:
+    """One policy on one task. `pages_until` has, for each level, the pages fetched until that share of the targets."""
+
+    policy: str
+    area: float
+    pages_until: tuple[int, ...]
+    n_fetched: int
+    cpu_s: float
+    curve: Curve
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "area": round(self.area, 4),
+            "pages_until": dict(zip(map(str, LEVELS), self.pages_until, strict=True)),
+            "n_fetched": self.n_fetched,
+            "cpu_s": round(self.cpu_s, 3),
+            "curve": {"positions": self.curve.positions.tolist(), "values": self.curve.values.tolist()},
+        }
+
+
+@dataclass(frozen=True)
+class HarvestComparison:
+    """Policies on one task, the largest area first."""
+
+    task: str
+    n_pages: int
+    n_reached: int
+    n_targets: int
+    results: tuple[Harvest, ...]
+
+    @property
+    def best_area(self) -> float:
+        return 1 - (self.n_targets - 1) / (2 * self.n_reached)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "task": self.task,
+            "n_pages": self.n_pages,
+            "n_reached": self.n_reached,
+            "n_targets": self.n_targets,
+            "best_area": round(self.best_area, 4),
+            "policies": [result.as_dict() for result in self.results],
+        }
+
+
+def harvest_policies() -> list[str]:
+    """The names of all focused policies, after those that every one of them must beat."""
+    return [*_BASELINES, *(name for name, kind in all_policies().items() if issubclass(kind, FocusedPolicy))]
+
+
+def compare_harvests(
+    task: Task,
+    policies: Sequence[str | PolicySpec] = (),
+    trained: Mapping[str, Policy] | None = None,
+    progress: Progress = silent,
+) -> HarvestComparison:
+    """Run the policies (all focused ones and two that are not, if none is named) on a task, to the last page.
+
+    `trained` has policies that have learned on other sites, by name; they are run as they are. One that needs training
+    and has had none is breadth-first.
+    """
+    names = [str(one) for one in policies] or harvest_policies()
+    results = []
+    for k, name in enumerate(names):
+        progress(f"crawling by {name}", k, len(names))
+        spec = PolicySpec.parse(name)
+        policy = copy.copy(trained[name]) if trained and name in trained else make_policy(spec.name, **spec.settings)
+        with measured() as cost:
+            trace = simulate(task.graph, policy, [task.start], relevance=task.relevance, text=task.text)
+        results.append(harvest(name, trace.order, task.targets, cost.cpu_s))
+    return HarvestComparison(
+        task=task.name,
+        n_pages=task.graph.n_pages,
+        n_reached=results[0].n_fetched,
+        n_targets=int(task.targets.sum()),
+        results=tuple(sorted(results, key=lambda result: -result.area)),
+    )
+
+
+def harvest(policy: str, order: NDArray[np.uint32], targets: NDArray[np.bool_], cpu_s: float = 0.0) -> Harvest:
+    """What an order of all pages finds, and when.
+
+    >>> found = harvest("by hand", np.array([2, 0, 1, 3]), np.array([True, False, True, False]))
+    >>> found.area, found.pages_until
+    (0.875, (1, 2))
+    """
+    found = np.cumsum(targets[order]) / targets.sum()
+    until = tuple(int(np.searchsorted(found, level - 1e-12)) + 1 for level in LEVELS)
+    curve = Curve.sampled(found, sample_positions(len(order), _CURVE_POSITIONS))
+    return Harvest(policy, float(found.mean()), until, len(order), cpu_s, curve)

@@ -1,0 +1,69 @@
+"""Context graphs (Diligenti and others, VLDB 2000): how many links is this page away from a target?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.reach import distances
+from orienteer.policies.batches import BATCH, GROWTH, BatchedPolicy
+from orienteer.policies.focused import AboutPage, LabelledWeb
+from orienteer.policies.policy import Priorities, TrustedPages, policy
+from orienteer.policies.word_classes import WordClasses
+
+_RELEVANT = 0.5
+
+
+@policy
+class ContextGraph(BatchedPolicy):
+    """Fetch what pages of the lowest layer link to: layer k has pages that are k links away from a target.
+
+    A classifier over the words of pages, learned on training sites (`train`), says how likely a page is in each of the
+    layers 0 to `layers`, or further away. A page waits in the queue of the best page that links to it. Without
+    training, and where nothing is known of the words of pages, it is breadth-first.
+    """
+
+    name: ClassVar[str] = "context-graph"
+    reads_pages: ClassVar[bool] = True
+
+    def __init__(self, layers: int = 5, batch: int = BATCH, growth: float = GROWTH) -> None:
+        super().__init__(batch, growth)
+        if not 1 <= layers <= 100:
+            raise InputError(f"layers is {layers}; it must be from 1 to 100 (the paper has 5)")
+        self.layers = int(layers)
+        self._classes = WordClasses(self.layers + 2)
+
+    def train(self, sites: Sequence[LabelledWeb]) -> None:
+        """Learn the layers from sites whose relevance and text are known."""
+        self._classes = WordClasses(self.layers + 2)
+        for site in sites:
+            if site.relevance is None or site.text is None or not (site.relevance >= _RELEVANT).any():
+                raise InputError("context-graph: a training site needs text, and at least one relevant page")
+            to_target = distances(site.graph.reverse(), np.flatnonzero(site.relevance >= _RELEVANT))
+            layer = np.where((to_target < 0) | (to_target > self.layers), self.layers + 1, to_target)
+            self._classes.add(layer.astype(np.int64), site.text.offsets, site.text.words)
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._nearness = np.zeros(max(web.n_pages, 1024))
+        self._has_words = False
+        return super().begin(web, trusted)
+
+    def learn(self, page: int, about: AboutPage, web: GrowingGraph) -> None:
+        super().learn(page, about, web)
+        self._nearness = grown(self._nearness, web.n_pages)
+        if not self._classes.is_trained or len(about.words) == 0:
+            return
+        self._has_words = True
+        chances = self._classes.chances(np.array([0, len(about.words)]), about.words)
+        layer = 0 if about.relevance >= _RELEVANT else int(np.argmax(chances))
+        links = web.links(page)
+        self._nearness[links] = np.maximum(self._nearness[links], self.layers + 1 - layer)
+
+    def scores(self, web: GrowingGraph) -> NDArray[np.float64] | None:
+        self._nearness = grown(self._nearness, web.n_pages)
+        return self._nearness[: web.n_pages] if self._has_words else None

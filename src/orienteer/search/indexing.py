@@ -1,0 +1,242 @@
+"""Make the search index of a crawl folder, or bring it up to date.
+
+    1. pages that are new or have changed are read from the archive: their words and the texts of their links are kept
+       in pages.db (see `store/page_texts`)
+    2. each page that is to be found has a stamp, of its content and of what links to it say; documents with another
+       stamp are replaced, those of pages that are gone are removed, those that are missing are added
+    3. ranks, relevance and who repeats whom are computed anew (see `page_columns`)
+
+Each step looks at what is there, so that it may be killed at any moment and run again. The crawl may be going on: what
+is indexed is the crawl as it was at the beginning. Memory is bounded by the pages' numbers and links, not their texts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.crawl.folder_status import seen_urls
+from orienteer.crawl.local_web import page_names
+from orienteer.crawl.reading import topic_threshold
+from orienteer.errors import InputError
+from orienteer.progress import Progress, silent
+from orienteer.search.page_columns import FILE, write_columns
+from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
+from orienteer.search.text_index import TextIndex, Writer, remove_index
+from orienteer.search.words import PLAIN, way_of
+from orienteer.store.failures import explained
+from orienteer.store.folder import LOCK, CrawlFolder, FolderLock
+from orienteer.store.page_texts import PageTexts
+from orienteer.store.survey import Readable, Survey
+
+MAX_GHOST_SHARE = 0.2
+TEXTS = "pages.db"
+_PAGES_PER_COMMIT = 5_000
+_PAGES_PER_TRANSACTION = 500
+
+
+def index_folder(folder: Path) -> Path:
+    return folder / "index"
+
+
+@dataclass(frozen=True)
+class IndexReport:
+    """What indexing came to. `n_read` pages were read from the archive, `n_replaced` had another content or other links
+    to them than before; `position` is that of the crawl that the index is of."""
+
+    folder: Path
+    n_pages: int
+    n_read: int
+    n_added: int
+    n_replaced: int
+    n_removed: int
+    has_global_rank: bool
+    position: int
+    size_bytes: int
+    elapsed_s: float
+    cpu_s: float
+
+    @property
+    def pages_per_cpu_s(self) -> float:
+        """Pages that were read or written, by the CPU time that took."""
+        return max(self.n_read, self.n_added + self.n_replaced) / self.cpu_s if self.cpu_s else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"folder": str(self.folder), "pages_per_cpu_s": self.pages_per_cpu_s}
+
+
+def update_index(
+    path: str | Path,
+    *,
+    rebuild: bool = False,
+    on_topic: bool = False,
+    max_ghost_share: float = MAX_GHOST_SHARE,
+    progress: Progress = silent,
+) -> IndexReport:
+    """Index the pages of a crawl folder; run again, only what has changed.
+
+    `rebuild` starts from nothing, whatever is there. With `on_topic` only pages on the topic of the crawl are found.
+    Where more than `max_ghost_share` of the documents are replaced ones, which still count when words are weighed, the
+    text index is written anew.
+    """
+    folder = Path(path)
+    with CrawlFolder.open(folder, read_only=True) as crawl, Survey(folder / "crawl.db") as survey:
+        threshold = _threshold(crawl) if on_topic else None
+        index = index_folder(folder)
+        with explained(index):
+            index.mkdir(exist_ok=True)
+        lock = FolderLock(index)
+        try:
+            return _Indexing(crawl, survey, index, threshold, progress).run(rebuild, max_ghost_share)
+        finally:
+            lock.release()
+
+
+def _threshold(crawl: CrawlFolder) -> float:
+    if not crawl.topic_path.exists():
+        raise InputError(f"{crawl.path}: --on-topic is for crawls with a topic, and this one has none")
+    return topic_threshold(crawl)
+
+
+class _Wanted(NamedTuple):
+    """The pages that are to be found, in increasing order."""
+
+    pages: NDArray[np.int64]
+    relevance: NDArray[np.float64]
+    repeats: NDArray[np.int64]
+
+
+class _Counts(NamedTuple):
+    n_added: int
+    n_replaced: int
+    n_removed: int
+
+
+class _Indexing:
+    """One run of it."""
+
+    def __init__(
+        self, crawl: CrawlFolder, survey: Survey, index: Path, threshold: float | None, progress: Progress
+    ) -> None:
+        self._crawl, self._survey, self._index = crawl, survey, index
+        self._threshold = threshold
+        self._progress = progress
+
+    def run(self, rebuild: bool, max_ghost_share: float) -> IndexReport:
+        began, cpu = time.monotonic(), time.process_time()
+        if rebuild or not (self._index / "meta.json").exists():
+            remove_index(self._index, kept=(LOCK,))
+        estimated = self._crawl.read_ranks()
+        with PageTexts(self._index / TEXTS) as texts:
+            n_read, wanted = self._read(texts)
+            counts = self._write(texts, wanted)
+            if self._text_index().ghost_share() > max_ghost_share:
+                remove_index(self._index, kept=(LOCK, FILE, *PageTexts.file_names(TEXTS)))
+                self._write(texts, wanted)
+            ways = {way_of(language) for language in texts.n_by_language()} | {PLAIN}
+        write_columns(self._index, self._survey, *wanted, estimated, ways)
+        return IndexReport(
+            folder=self._crawl.path,
+            n_pages=len(wanted.pages),
+            n_read=n_read,
+            **counts._asdict(),
+            has_global_rank=estimated is not None,
+            position=self._survey.next_position(),
+            size_bytes=sum(path.stat().st_size for path in self._index.iterdir()),
+            elapsed_s=time.monotonic() - began,
+            cpu_s=time.process_time() - cpu,
+        )
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def _read(self, texts: PageTexts) -> tuple[int, _Wanted]:
+        """Bring pages.db up to date; how many pages were read, and which are to be found."""
+        survey = self._survey
+        reader = ArchiveReader(self._crawl.archive, seen_urls(survey, self._progress))
+        known, stamps = texts.stamps()
+        has_stamp = dict(zip(known.tolist(), stamps.tolist(), strict=True))
+        found: list[tuple[int, float, int]] = []
+        n_read, n_looked_at, n_pages = 0, 0, survey.n_in_states((2,))
+        for batch in survey.readable_pages():
+            changed = [page for page in batch if has_stamp.pop(page.id, None) != content_stamp(page)]
+            urls = survey.urls(page.id for page in changed)
+            if changed:
+                texts.replace((), (reader.read(page, url) for page, url in zip(changed, urls, strict=True)))
+            found += [_figures(page) for page in batch if self._is_wanted(page)]
+            n_read += len(changed)
+            n_looked_at += len(batch)
+            self._progress("reading pages", n_looked_at, n_pages)
+        gone = list(has_stamp)
+        for start in range(0, len(gone), _PAGES_PER_TRANSACTION):
+            texts.replace(gone[start : start + _PAGES_PER_TRANSACTION], ())
+        found.sort()
+        pages, relevance, repeats = zip(*found, strict=True) if found else ((), (), ())
+        return n_read, _Wanted(np.array(pages, np.int64), np.array(relevance), np.array(repeats, np.int64))
+
+    def _is_wanted(self, page: Readable) -> bool:
+        is_on_topic = self._threshold is None or (page.relevance or 0.0) >= self._threshold
+        return is_on_topic and not page.noindex
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def _text_index(self) -> TextIndex:
+        return TextIndex(self._index, create=True)
+
+    def _write(self, texts: PageTexts, wanted: _Wanted) -> _Counts:
+        """Bring the text index up to date."""
+        text_index = self._text_index()
+        there = text_index.stamps()
+        old = dict(zip(there.pages.tolist(), there.stamps.tolist(), strict=True))
+        n_added = n_replaced = 0
+        with text_index.writer() as writer:
+            for page, stamp, link_texts in self._stamped(texts, wanted):
+                before = old.pop(page, None)
+                if before == stamp:
+                    continue
+                self._put(writer, texts, page, stamp, link_texts, is_there=before is not None)
+                n_added += before is None
+                n_replaced += before is not None
+                if (n_added + n_replaced) % _PAGES_PER_COMMIT == 0:
+                    writer.commit()
+            for page in old:
+                writer.remove(page)
+            writer.commit()
+        return _Counts(n_added, n_replaced, len(old))
+
+    def _stamped(self, texts: PageTexts, wanted: _Wanted) -> Iterator[tuple[int, int, list[str]]]:
+        """Each page that is to be found, the stamp that its document must have, and what links to it say."""
+        known, stamps = texts.stamps()
+        content = stamps[np.searchsorted(known, wanted.pages)].tolist()
+        others = self._other_names()
+        for n_done, page in enumerate(wanted.pages.tolist()):
+            link_texts = texts.link_texts((page, *others.get(page, ())))
+            yield page, stamp_of(content[n_done], link_texts), link_texts
+            self._progress("indexing", n_done, len(wanted.pages))
+
+    def _other_names(self) -> dict[int, list[int]]:
+        """For pages that others redirect to, those others: links to them are links to the page."""
+        names = page_names(self._survey)
+        others: dict[int, list[int]] = {}
+        for other in np.flatnonzero((names >= 0) & (names != np.arange(len(names)))).tolist():
+            others.setdefault(int(names[other]), []).append(other)
+        return others
+
+    def _put(
+        self, writer: Writer, texts: PageTexts, page: int, stamp: int, link_texts: list[str], is_there: bool
+    ) -> None:
+        text = texts.page(page)
+        if is_there:
+            writer.remove(page)
+        if text is not None:
+            writer.add(text, stamp, link_texts)
+
+
+def _figures(page: Readable) -> tuple[int, float, int]:
+    relevance = float("nan") if page.relevance is None else page.relevance
+    return page.id, relevance, page.id if page.repeats is None else page.repeats

@@ -1,0 +1,96 @@
+"""Archived pages, read for a search: what they say, and in which language."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+
+from orienteer.crawl.live import is_html
+from orienteer.errors import MissingExtraError
+from orienteer.extract.charset import decoded
+from orienteer.extract.language import detected
+from orienteer.extract.page import Page, extract_page
+from orienteer.fetch.body import BodyError, unpacked
+from orienteer.fetch.headers import Headers
+from orienteer.fetch.outcome import charset_in
+from orienteer.frontier.seen import SeenUrls
+from orienteer.store.archive import Archive
+from orienteer.store.page_texts import PageText
+from orienteer.store.survey import Readable
+
+_MAX_BYTES = 64 << 20  # more than any crawl keeps of a page
+_MAX_CHARS = 1_000_000
+_MAX_ANCHOR_CHARS = 100
+_HAS_WORD = re.compile(r"\w")
+
+
+def stamp_of(*facts: object) -> int:
+    """A number that stands for these facts, signed and of 64 bits: another one for others."""
+    return int.from_bytes(hashlib.blake2b(repr(facts).encode(), digest_size=8).digest(), signed=True)
+
+
+def content_stamp(page: Readable) -> int:
+    """Tells one content of a page from another: what changes is archived anew."""
+    return stamp_of(page.place, page.noindex)
+
+
+class ArchiveReader:
+    """Reads pages of a crawl; `seen` numbers their links."""
+
+    def __init__(self, archive: Archive, seen: SeenUrls) -> None:
+        self._archive = archive
+        self._seen = seen
+        self._tells_languages = True
+
+    def read(self, page: Readable, url: str) -> PageText:
+        """What a page says. Of one that asks not to be indexed only its links are kept."""
+        content = self._content(page, url)
+        anchors = self._anchors(page, content)
+        head = PageText(page.id, content_stamp(page), url, page.time, anchors=anchors)
+        if page.noindex:
+            return head
+        return head._replace(
+            language=page.language or content.language or self._language(content.text),
+            title=_clean(content.title),
+            headings=_clean("\n".join(content.headings)),
+            text=" ".join(_clean(content.text[:_MAX_CHARS]).split()),
+        )
+
+    def _content(self, page: Readable, url: str) -> Page:
+        archived = self._archive.read(page.place)
+        headers = Headers(archived.headers)
+        charset = charset_in(headers)
+        try:
+            body = unpacked(archived.body, headers.get_all("content-encoding"), _MAX_BYTES)
+        except BodyError:
+            body = b""
+        content = extract_page(body if is_html(page.content_type) else b"", url, charset)
+        if page.content_type == "text/plain":
+            content.text = decoded(body, charset)
+        return content
+
+    def _anchors(self, page: Readable, content: Page) -> list[tuple[int, str]]:
+        """The links that the crawl knows, with words to them."""
+        found = [(link, _clean(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)]
+        if not found:
+            return []
+        targets, _ = self._seen.number([link for link, _ in found])
+        is_known = np.isin(targets, page.links)
+        return [(int(targets[k]), found[k][1]) for k in np.flatnonzero(is_known)]
+
+    def _language(self, text: str) -> str:
+        """What the text looks like; "" where nobody can tell, or the package that could is not there."""
+        if not self._tells_languages:
+            return ""
+        try:
+            return detected(text)
+        except MissingExtraError:
+            self._tells_languages = False
+            return ""
+
+
+def _clean(text: str) -> str:
+    """Without halves of surrogate pairs, which are no text to others."""
+    return text if text.isascii() else text.encode(errors="replace").decode()

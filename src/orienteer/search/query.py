@@ -1,0 +1,171 @@
+"""What a person types, and what is looked up.
+
+    words                 all of them stand on the page, in any form and place (if no page has all: some of them)
+    "two words"           in a row
+    +word  -word          must stand there; must not
+    title:word url:word   in the title, in the address; with "..." several in a row
+    site:example.org      pages of a site; site:example.org/docs of a part of it
+    host:www.example.org  pages of one host
+    lang:de               pages in a language
+
+Anything may be typed: what makes no sense as a rule is looked for as words, and what holds no word is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import tantivy
+from tantivy import Occur, Query
+
+from orienteer.extract.language import primary_language
+from orienteer.search.text_index import PARTS, field, schema
+from orienteer.search.words import PLAIN, words_of
+from orienteer.url import host_of, site_of
+
+MAX_QUERY_CHARS = 1000  # what follows is not looked at
+_MAX_CLAUSES = 32
+_MAX_WORDS_IN_A_ROW = 32
+
+# What a word is worth by where it stands; other places add a share of theirs.
+_BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "anchors": 2.0}
+_URL_BOOST = 0.7
+_OTHER_PLACES = 0.3
+
+_FIELDS = ("site", "host", "lang", "title", "url")
+_CLAUSE = re.compile(rf'([+-]?)(?:({"|".join(_FIELDS)}):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)
+
+
+class Clause(NamedTuple):
+    """One thing that was typed; `field` is "" where the words may stand anywhere."""
+
+    text: str
+    sign: str = ""
+    field: str = ""
+    is_phrase: bool = False
+
+    def __str__(self) -> str:
+        text = f'"{self.text}"' if self.is_phrase else self.text
+        return f"{self.sign}{self.field}{':' if self.field else ''}{text}"
+
+
+class Ask(NamedTuple):
+    """A query, taken apart."""
+
+    clauses: tuple[Clause, ...]
+
+    @property
+    def sought(self) -> list[Clause]:
+        """What the page is to say."""
+        return [clause for clause in self.clauses if clause.sign != "-" and clause.field in ("", "title", "url")]
+
+    @property
+    def may_be_relaxed(self) -> bool:
+        """Whether one could do with some of the words."""
+        return sum(clause.sign == "" and clause.field == "" for clause in self.clauses) > 1
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.clauses))
+
+
+def parse(text: str) -> Ask:
+    """
+    >>> [str(clause) for clause in parse('big "red apple" -site:A.org +title:pie foo:bar "" -').clauses]
+    ['big', '"red apple"', '-site:A.org', '+title:pie', 'foo:bar']
+    """
+    clauses = []
+    for sign, name, phrase, word in _CLAUSE.findall(text[:MAX_QUERY_CHARS]):
+        clause = Clause(phrase or word, sign, name.lower(), bool(phrase))
+        if _holds_something(clause):
+            clauses.append(clause)
+    return Ask(tuple(clauses[:_MAX_CLAUSES]))
+
+
+def _holds_something(clause: Clause) -> bool:
+    if clause.field in ("site", "host"):
+        return bool(_place(clause.text)[0])
+    if clause.field == "lang":
+        return bool(primary_language(clause.text))
+    return bool(words_of(clause.text, PLAIN))
+
+
+def built(ask: Ask, ways: Iterable[str], relaxed: bool = False) -> Query:
+    """What tantivy is to look for, in texts that are read in these ways. Relaxed, some of the words are enough."""
+    ways = tuple(ways)
+    parts: list[tuple[Occur, Query]] = []
+    optional: list[tuple[Occur, Query]] = []
+    for clause in ask.clauses:
+        query = _query(clause, ways)
+        if clause.sign == "-":
+            parts.append((Occur.MustNot, query))
+        elif relaxed and clause.sign == "" and clause.field == "":
+            optional.append((Occur.Should, query))
+        else:
+            parts.append((Occur.Must, query))
+    if optional:
+        parts.append((Occur.Must, Query.boolean_query(optional)))
+    if not any(occur == Occur.Must for occur, _ in parts):
+        everything = Query.all_query() if parts else Query.empty_query()
+        parts.append((Occur.Must, Query.const_score_query(everything, 0.0)))
+    return Query.boolean_query(parts)
+
+
+def _query(clause: Clause, ways: Sequence[str]) -> Query:
+    if clause.field in ("site", "host"):
+        return _filter(_of_place(clause))
+    if clause.field == "lang":
+        return _filter(_term("language", primary_language(clause.text)))
+    if clause.field == "url":
+        return _in_a_row("url", words_of(clause.text, PLAIN))
+    boosts = {"title": 1.0} if clause.field == "title" else _BOOSTS
+    found = [
+        Query.boost_query(_in_a_row(field(part, way), words), boosts[part])
+        for way in ways
+        if (words := words_of(clause.text, way))
+        for part in PARTS
+        if part in boosts
+    ]
+    if not clause.field:
+        found.append(Query.boost_query(_in_a_row("url", words_of(clause.text, PLAIN)), _URL_BOOST))
+    return Query.disjunction_max_query(found, _OTHER_PLACES)
+
+
+def _of_place(clause: Clause) -> Query:
+    """Pages of a site or a host, or of those with a path."""
+    host, path = _place(clause.text)
+    names = [_term("host", host)]
+    if clause.field == "site" and site_of(host) == host.partition(":")[0]:
+        names.append(_term("site", site_of(host)))
+    place = Query.boolean_query([(Occur.Should, name) for name in names])
+    words = words_of(f"{host}/{path}", PLAIN) if words_of(path, PLAIN) else ()
+    if not words:
+        return place
+    return Query.boolean_query([(Occur.Must, place), (Occur.Must, _in_a_row("url", words))])
+
+
+def _place(text: str) -> tuple[str, str]:
+    """The host that a text names, as URLs have it, and what follows."""
+    name, _, path = text.rpartition("://")[2].partition("/")
+    return host_of(f"http://{name}/"), path
+
+
+def _in_a_row(name: str, words: Sequence[str]) -> Query:
+    if len(words) == 1:
+        return _term(name, words[0])
+    return Query.phrase_query(schema(), name, list(words[:_MAX_WORDS_IN_A_ROW]))  # panics with fewer than two
+
+
+def _term(name: str, word: str) -> Query:
+    return Query.term_query(schema(), name, word)
+
+
+def _filter(query: Query) -> Query:
+    """It decides which pages, not how good they are."""
+    return Query.const_score_query(query, 0.0)
+
+
+def n_found(result: tantivy.SearchResult) -> int:
+    """How many pages there are."""
+    return int(result.count)  # type: ignore[attr-defined]  # tantivy's types have forgotten it

@@ -1,0 +1,98 @@
+"""In which order results are shown: by their words, by what their pages are worth, or by both.
+
+    score = (1 - weight) text + weight worth
+
+`text` is the page's BM25 score as a share of the best one; `worth` is its rank on a scale of logarithms, as a share of
+the best in the crawl: log(1 + n r) / log(1 + n r_max) for n pages. Both lie between 0 and 1.
+
+    text      the words alone
+    local     with the rank inside the crawl                 inside and outside weigh so much that one sees
+    global    with the rank in the whole web, as estimated   what the ranks make of the results
+    blend     with the mean of both worths, or the local one where nothing was estimated; the weight is small enough
+              that the page that was meant stays first (see benchmarks/search.py)
+
+Only the best by their words are put in another order: what merely mentions them does not come first for being famous.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError, unknown_name
+from orienteer.search.page_columns import Figures, PageColumns
+
+WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.1}
+N_REORDERED = 300
+
+
+class Found(NamedTuple):
+    """Pages that were found, best text first, one for each group of repetitions; how many more are in its group."""
+
+    pages: NDArray[np.int64]
+    text: NDArray[np.float64]
+    figures: Figures
+    n_repeating: NDArray[np.int64]
+
+
+def checked_weight(rank: str, weight: float | None) -> float:
+    """The weight of the rank: the one that was asked for, or that of the order."""
+    if rank not in WEIGHTS:
+        raise unknown_name("rank", rank, WEIGHTS)
+    if weight is None:
+        return WEIGHTS[rank]
+    if not 0 <= weight <= 1:
+        raise InputError(f"weight is {weight}; it must lie between 0 (words alone) and 1 (rank alone)")
+    if rank == "text" and weight:
+        raise InputError(f"weight is {weight}, but rank 'text' has none; choose local, global or blend")
+    return weight
+
+
+def collapsed(pages: NDArray[np.int64], text: NDArray[np.float64], columns: PageColumns) -> Found:
+    """What was found, in order; of pages that repeat each other the best. Ties go to the page that is worth more."""
+    figures = columns.of(pages)
+    best_first = np.lexsort((pages, -figures.local, -text))
+    groups = figures.group[best_first]
+    _, first, n_pages = np.unique(groups, return_index=True, return_counts=True)
+    by_place = np.argsort(first)
+    kept = best_first[first[by_place]]
+    return Found(pages[kept], text[kept], figures.at(kept), n_pages[by_place] - 1)
+
+
+def scores(found: Found, columns: PageColumns, rank: str, weight: float) -> NDArray[np.float64]:
+    """Between 0 and 1."""
+    best = float(found.text.max(initial=0.0))
+    text = found.text / best if best > 0 else np.zeros(len(found.text))
+    if not weight:
+        return text
+    worths = {
+        "local": _worth(found.figures.local, columns.largest("local"), len(columns)),
+        "global": _worth(found.figures.outside, columns.largest("outside"), len(columns)),
+    }
+    worth = worths.get(rank)
+    if worth is None:
+        worth = (worths["local"] + worths["global"]) / 2 if columns.has_outside else worths["local"]
+    return np.asarray((1 - weight) * text + weight * worth)
+
+
+def order(found: Found, columns: PageColumns, rank: str, weight: float) -> NDArray[np.int64]:
+    """The places of `found` in the order wanted; only the first N_REORDERED change places."""
+    score = scores(found, columns, rank, weight)[:N_REORDERED]
+    text, pages, local = found.text[:N_REORDERED], found.pages[:N_REORDERED], found.figures.local[:N_REORDERED]
+    first = np.lexsort((pages, -local, -text, -score))
+    return np.concatenate((first, np.arange(len(first), len(found.pages))))
+
+
+def positions(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each place of `found` stands in an order, from 1 on."""
+    position = np.empty(len(ordered), np.int64)
+    position[ordered] = np.arange(1, len(ordered) + 1)
+    return position
+
+
+def _worth(rank: NDArray[np.float64], largest: float, n_pages: int) -> NDArray[np.float64]:
+    if largest <= 0:
+        return np.zeros(len(rank))
+    return np.asarray(np.log1p(n_pages * rank) / np.log1p(n_pages * largest))

@@ -1,0 +1,279 @@
+"""Search in a crawl folder: words in, pages out.
+
+    index = SearchIndex.open("example.org-crawl")
+    results = index.search("opening hours", rank="global")
+    for hit in results.hits: print(hit.position, hit.title, hit.url)
+
+An index that is open shows the crawl as it was indexed last when it was opened; `reload` looks again. Several threads
+may search at once, and others may crawl and index meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import CrawlFolderError, InputError
+from orienteer.search import ranking
+from orienteer.search.indexing import TEXTS, index_folder
+from orienteer.search.page_columns import FILE, PageColumns
+from orienteer.search.query import Ask, built, n_found, parse
+from orienteer.search.related import co_cited
+from orienteer.search.snippet import Marker
+from orienteer.search.spelling import suggestion
+from orienteer.search.text_index import TextIndex, page_numbers, refusals
+from orienteer.search.words import way_of
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
+
+MAX_RESULTS = 10_000  # that one can page through
+_FEW = 3  # results, so that a slip of the pen is looked for
+_N_HITS_FOR_RELATED = 3
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A page that was found. `positions` are those under each order, from 1 on; None for one there are no ranks for.
+
+    `snippet` and `title` are plain text, as strangers wrote them; the others are escaped, with `<mark>` around words;
+    `parts` are the pieces of the snippet, every second one to be marked.
+    `n_duplicates` more pages say the same, and are left out. Ranks sum to 1 over the crawl; time is Unix time.
+    """
+
+    url: str
+    title: str
+    title_html: str
+    snippet: str
+    snippet_html: str
+    parts: tuple[str, ...]
+    position: int
+    positions: dict[str, int | None]
+    score: float
+    text_score: float
+    local_rank: float
+    global_rank: float | None
+    relevance: float | None
+    language: str
+    time: float
+    n_duplicates: int
+
+
+@dataclass(frozen=True)
+class RelatedPage:
+    url: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """A page of results. `total` pages were found, repetitions among them; `relaxed`: none had all of the words, so
+    these have some. `suggestion` is what may have been meant; `related` are linked from where the first hits are."""
+
+    query: str
+    rank: str
+    weight: float
+    page: int
+    n: int
+    total: int
+    hits: tuple[Hit, ...]
+    relaxed: bool
+    suggestion: str | None
+    related: tuple[RelatedPage, ...]
+    elapsed_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def search(folder: str | Path, words: str, **options: Any) -> Results:
+    """Search once; see SearchIndex.search."""
+    with SearchIndex.open(folder) as index:
+        return index.search(words, **options)
+
+
+class SearchIndex:
+    """The index of a crawl folder, open for searches."""
+
+    def __init__(self, folder: Path, texts: PageTexts) -> None:
+        self.folder = folder
+        self._texts = texts
+        self._text_index = TextIndex(index_folder(folder))
+        self.reload()
+
+    @classmethod
+    def open(cls, folder: str | Path) -> SearchIndex:
+        path = Path(folder)
+        index = index_folder(path)
+        CrawlFolder.open(path, read_only=True).close()  # says in one line where there is none
+        if not (index / "meta.json").exists() or not (index / TEXTS).exists():
+            raise CrawlFolderError(f"{path}: there is no search index yet; make it with `orienteer index {path}`")
+        texts = PageTexts(index / TEXTS, read_only=True)
+        try:
+            return cls(path, texts)
+        except BaseException:
+            texts.close()
+            raise
+
+    def reload(self) -> None:
+        """Look at what was indexed last."""
+        self._columns = PageColumns(index_folder(self.folder) / FILE)
+        self._searcher = self._text_index.searcher()
+
+    def close(self) -> None:
+        self._texts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def n_pages(self) -> int:
+        return len(self._columns)
+
+    @property
+    def has_global_rank(self) -> bool:
+        return self._columns.has_outside
+
+    def is_current(self) -> bool:
+        """Whether nothing has happened in the crawl since it was indexed."""
+        with CrawlFolder.open(self.folder, read_only=True) as crawl:
+            return crawl.database.next_position() == self._columns.position
+
+    def search(
+        self,
+        words: str,
+        *,
+        rank: str = "blend",
+        weight: float | None = None,
+        page: int = 1,
+        n: int = 10,
+        n_related: int = 0,
+    ) -> Results:
+        """The pages that say what is asked for (see `query`), in the order of `rank` (see `ranking`).
+
+        `weight` is that of the rank, from 0 to 1. Of the results, those of the `page`-th n are shown.
+        """
+        began = time.perf_counter()
+        used_weight = self._checked(rank, weight, page, n)
+        ask = parse(words)
+        found, total, relaxed = self._found(ask, page * n)
+        positions = {name: self._positions(found, name) for name in ("text", "local", "global")}
+        ordered = ranking.order(found, self._columns, rank, used_weight)
+        shown = ordered[(page - 1) * n : page * n]
+        scores = ranking.scores(found, self._columns, rank, used_weight)
+        hits = self._hits(ask, found, shown, scores, positions, (page - 1) * n + 1)
+        best = [int(found.pages[place]) for place in ordered[:_N_HITS_FOR_RELATED]]
+        return Results(
+            query=str(ask),
+            rank=rank,
+            weight=used_weight,
+            page=page,
+            n=n,
+            total=total,
+            hits=hits,
+            relaxed=relaxed,
+            suggestion=self._suggestion(ask) if relaxed or total <= _FEW else None,
+            related=self._related(best, n_related) if n_related else (),
+            elapsed_s=time.perf_counter() - began,
+        )
+
+    def related(self, url: str, n: int = 10) -> tuple[RelatedPage, ...]:
+        """The pages most often linked to together with this one."""
+        page = self._texts.id_of(url)
+        if page is None:
+            raise InputError(f"{url}: no page with this URL is in the search index of {self.folder}")
+        return self._related([page], n)
+
+    # -- steps --------------------------------------------------------------------------------------------------
+
+    def _checked(self, rank: str, weight: float | None, page: int, n: int) -> float:
+        used_weight = ranking.checked_weight(rank, weight)
+        if rank == "global" and not self._columns.has_outside:
+            how = f"`orienteer estimate {self.folder}`, then `orienteer index {self.folder}`"
+            raise InputError(f"nothing is known of the global rank of these pages; estimate it with {how}")
+        if n < 1 or page < 1:
+            raise InputError(f"n is {n} and page is {page}; both must be 1 or more")
+        if page * n > MAX_RESULTS:
+            raise InputError(f"page {page} with {n} results each is too far: one can see the first {MAX_RESULTS:,}")
+        return used_weight
+
+    def _found(self, ask: Ask, n_wanted: int) -> tuple[ranking.Found, int, bool]:
+        """What was found, how many pages that are, and whether some of the words had to be enough."""
+        limit = max(ranking.N_REORDERED, n_wanted) if ask.sought else MAX_RESULTS
+        relaxed = False
+        with refusals(index_folder(self.folder)):
+            result = self._searcher.search(built(ask, self._columns.ways), limit)
+            if not result.hits and ask.may_be_relaxed:
+                result = self._searcher.search(built(ask, self._columns.ways, relaxed=True), limit)
+                relaxed = bool(result.hits)
+            pages = page_numbers(self._searcher, [address for _, address in result.hits])
+        text = np.array([score for score, _ in result.hits], np.float64)
+        found = ranking.collapsed(np.array(pages, np.int64), text, self._columns)
+        return found, n_found(result), relaxed
+
+    def _positions(self, found: ranking.Found, rank: str) -> NDArray[np.int64] | None:
+        if rank == "global" and not self._columns.has_outside:
+            return None
+        return ranking.positions(ranking.order(found, self._columns, rank, ranking.WEIGHTS[rank]))
+
+    def _hits(
+        self, ask: Ask, found: ranking.Found, shown: NDArray[np.int64], scores: NDArray[np.float64],
+        positions: dict[str, NDArray[np.int64] | None], first: int,
+    ) -> tuple[Hit, ...]:  # fmt: skip
+        hits = []
+        markers: dict[str, Marker] = {}
+        for number, place in enumerate(shown.tolist(), first):
+            text = self._texts.page(int(found.pages[place]), lead_only=True)
+            if text is None:  # it was removed a moment ago
+                continue
+            way = way_of(text.language)
+            if way not in markers:
+                markers[way] = Marker(ask, way)
+            there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
+            hits.append(self._hit(text, markers[way], found, place, number, there, float(scores[place])))
+        return tuple(hits)
+
+    def _hit(
+        self, text: PageText, marker: Marker, found: ranking.Found, place: int, position: int,
+        positions: dict[str, int | None], score: float,
+    ) -> Hit:  # fmt: skip
+        title, snippet = marker.marked(text.title), marker.snippet(text.text)
+        if not snippet.marks and len(text.text) == LEAD_CHARS and (whole := self._texts.page(text.id)) is not None:
+            snippet = marker.snippet(whole.text)
+        local, outside, relevance = (float(column[place]) for column in found.figures[:3])
+        return Hit(
+            url=text.url,
+            title=title.plain,
+            title_html=title.html,
+            snippet=snippet.plain,
+            snippet_html=snippet.html,
+            parts=snippet.parts,
+            position=position,
+            positions=positions,
+            score=score,
+            text_score=float(found.text[place]),
+            local_rank=local,
+            global_rank=outside if self._columns.has_outside else None,
+            relevance=None if np.isnan(relevance) else relevance,
+            language=text.language,
+            time=text.time,
+            n_duplicates=int(found.n_repeating[place]),
+        )
+
+    def _suggestion(self, ask: Ask) -> str | None:
+        with refusals(index_folder(self.folder)):
+            return suggestion(self._searcher, ask, self._columns.ways)
+
+    def _related(self, pages: list[int], n: int) -> tuple[RelatedPage, ...]:
+        """Of the pages in the index: others may not be shown."""
+        near = co_cited(self._columns.links, set(pages), 3 * n)
+        texts = (self._texts.page(page) for page in near if page in self._columns)
+        return tuple(RelatedPage(text.url, text.title) for text in texts if text is not None)[:n]

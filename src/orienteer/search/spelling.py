@@ -1,0 +1,83 @@
+"""Did you mean ...? A word that stands nowhere, and one that is a slip of the pen away and does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import tantivy
+
+from orienteer.search.query import Ask, Clause, built, n_found
+from orienteer.search.words import MAX_WORD_BYTES
+
+_FIELD = "words"  # as they are written on the pages
+_MIN_CHARS = 4  # shorter words are one slip away from anything
+_MIN_CHARS_TWICE = 7  # from here on two slips are allowed
+_MAX_CHARS = 30
+_RARE = 2  # pages with a word that may be a slip itself
+_TIMES_AS_FREQUENT = 50
+_PREFIX_CHARS, _MAX_TERMS = 3, 5_000
+
+
+def suggestion(searcher: tantivy.Searcher, ask: Ask, ways: Iterable[str]) -> str | None:
+    """The query with its misspelt words replaced; None where there are none, or that finds no more."""
+    ways = tuple(ways)
+    clauses = [_corrected(searcher, clause) for clause in ask.clauses]
+    better = Ask(tuple(clauses))
+    if better == ask:
+        return None
+    n_before, n_after = (n_found(searcher.search(built(asked, ways), 1)) for asked in (ask, better))
+    return str(better) if n_after > n_before else None
+
+
+def _corrected(searcher: tantivy.Searcher, clause: Clause) -> Clause:
+    if clause.field not in ("", "title") or clause.sign == "-":
+        return clause
+    words = clause.text.split()
+    return clause._replace(text=" ".join(_better(searcher, word) for word in words)) if words else clause
+
+
+def _better(searcher: tantivy.Searcher, word: str) -> str:
+    lower = word.lower()
+    if not (_MIN_CHARS <= len(lower) <= _MAX_CHARS and lower.isalpha() and len(lower.encode()) <= MAX_WORD_BYTES):
+        return word
+    n_pages = searcher.doc_freq(_FIELD, lower)
+    if n_pages > _RARE:
+        return word
+    enough = max(1, n_pages * _TIMES_AS_FREQUENT)
+    near = {other: n for other in one_slip_away(lower) if (n := searcher.doc_freq(_FIELD, other)) >= enough}
+    if not near and not n_pages and len(lower) >= _MIN_CHARS_TWICE:
+        terms = searcher.terms_with_prefix(_FIELD, lower[:_PREFIX_CHARS], limit=_MAX_TERMS)
+        near = {other: n for other, n in terms if abs(len(other) - len(lower)) <= 2 and n_slips(lower, other) <= 2}
+    return max(near, key=lambda other: (near[other], other)) if near else word
+
+
+def one_slip_away(word: str) -> Iterator[str]:
+    """A letter left out, swapped with the next, taken for another, or too few."""
+    letters = sorted(set("abcdefghijklmnopqrstuvwxyz") | set(word)) if word.isascii() else sorted(set(word))
+    for i in range(len(word) + 1):
+        head, tail = word[:i], word[i:]
+        if tail:
+            yield head + tail[1:]
+            yield from (head + letter + tail[1:] for letter in letters if letter != tail[0])
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        yield from (head + letter + tail for letter in letters)
+
+
+def n_slips(one: str, other: str) -> int:
+    """The number of letters left out, put in, taken for another, or swapped with the next.
+
+    >>> n_slips("community", "comunnity"), n_slips("form", "from"), n_slips("a", "a")
+    (2, 1, 0)
+    """
+    before_last: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            least = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                least = min(least, before_last[j - 2] + 1)
+            row.append(least)
+        before_last, last = last, row
+    return last[-1]

@@ -1,0 +1,192 @@
+"""pages.db of a search index: what every page says, and what others say of it.
+
+page      a row per page that was read: its words as they are shown and indexed, and the texts of its links. `stamp`
+          tells which content that was, so that a page is read again only when it has changed
+anchor    the texts of links by the pages they lead to; they come and go with the pages they stand on
+
+All of it is derived from the archive. It is committed before the text index learns of it: a search that finds a page
+here missing leaves it out.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from isal import isal_zlib
+from numpy.typing import NDArray
+
+from orienteer.errors import CrawlFolderError
+from orienteer.store.connection import connected
+from orienteer.store.failures import explained
+
+_FORMAT = 0x4F720002  # of this database and of the text index beside it: both change together
+MAKE_ANEW = "make the index anew with `orienteer index DIR --rebuild`"
+LEAD_CHARS = 4_000
+_MAX_LINK_TEXTS = 20  # texts of links that are kept in mind of one page
+_SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE page (
+    id INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, url TEXT NOT NULL, time REAL NOT NULL, language TEXT NOT NULL,
+    title TEXT NOT NULL, headings TEXT NOT NULL, lead BLOB NOT NULL, rest BLOB NOT NULL, anchors BLOB NOT NULL
+);
+CREATE TABLE anchor (target INTEGER, text TEXT, source INTEGER, PRIMARY KEY (target, text, source)) WITHOUT ROWID;
+PRAGMA user_version = {_FORMAT};
+COMMIT;
+"""
+
+
+class PageText(NamedTuple):
+    """What a page says; `headings` are one a line, `anchors` are links inside the crawl and their texts."""
+
+    id: int
+    stamp: int
+    url: str
+    time: float
+    language: str = ""
+    title: str = ""
+    headings: str = ""
+    text: str = ""
+    anchors: Sequence[tuple[int, str]] = ()
+
+
+class PageTexts:
+    """Several threads may read; what is wrong with the file is said in one line."""
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        with _explained(path):
+            if not read_only:
+                path.touch()
+            self._connection = connected(path, read_only, many_threads=True)
+            try:
+                if not read_only and not self._connection.execute("SELECT * FROM sqlite_master").fetchone():
+                    self._connection.executescript(_SCHEMA)
+                ((format,),) = self._connection.execute("PRAGMA user_version")
+                if format != _FORMAT:
+                    raise CrawlFolderError(f"{path}: written by another version of Orienteer; {MAKE_ANEW}")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+            except BaseException:
+                self._connection.close()
+                raise
+
+    @staticmethod
+    def file_names(name: str) -> tuple[str, ...]:
+        """All files that belong to a database of this name."""
+        return name, f"{name}-wal", f"{name}-shm"
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def stamps(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All pages, in increasing order, and their stamps."""
+        with _explained(self.path):
+            rows = self._connection.execute("SELECT id, stamp FROM page ORDER BY id")
+            pairs = np.fromiter((number for row in rows for number in row), np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
+    def n_by_language(self) -> dict[str, int]:
+        with _explained(self.path):
+            return dict(self._connection.execute("SELECT language, count(*) FROM page GROUP BY language"))
+
+    def page(self, page: int, lead_only: bool = False) -> PageText | None:
+        """What a page says, all of it or the first LEAD_CHARS; None for one that is not here. Its anchors are left out.
+
+        The rest of a long page costs more than all else of it.
+        """
+        rest = "''" if lead_only else "rest"
+        sql = f"SELECT id, stamp, url, time, language, title, headings, lead, {rest} FROM page WHERE id = ?"
+        with _explained(self.path):
+            with self._lock:
+                row = self._connection.execute(sql, (int(page),)).fetchone()
+            if row is None:
+                return None
+            *head, lead, rest = row
+            return PageText._make((*head, _unpacked(lead) + (_unpacked(rest) if rest else ""), ()))
+
+    def id_of(self, url: str) -> int | None:
+        """The page with this URL; reads through all of them."""
+        with _explained(self.path), self._lock:
+            row = self._connection.execute("SELECT id FROM page WHERE url = ?", (url,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def link_texts(self, pages: Iterable[int]) -> list[str]:
+        """The texts that links to these pages have, the most frequent ones first."""
+        sql = (
+            "SELECT text, count(*) FROM anchor WHERE target = ? GROUP BY text "
+            f"ORDER BY count(*) DESC, text LIMIT {_MAX_LINK_TEXTS}"
+        )
+        counts: dict[str, int] = {}
+        with _explained(self.path):
+            for page in pages:
+                for text, n in self._connection.execute(sql, (int(page),)):
+                    counts[text] = counts.get(text, 0) + n
+        return sorted(counts, key=lambda text: (-counts[text], text))[:_MAX_LINK_TEXTS]
+
+    def replace(self, gone: Iterable[int], pages: Iterable[PageText]) -> None:
+        """Forget the pages that are gone, and take in these, in place of what they said before: all or nothing."""
+        new = list(pages)
+        with _explained(self.path), self._transaction():
+            execute, many = self._connection.execute, self._connection.executemany
+            for page in (*gone, *(page.id for page in new)):
+                for (packed,) in execute("SELECT anchors FROM page WHERE id = ?", (int(page),)).fetchall():
+                    said = json.loads(_unpacked(packed))
+                    rows = [(target, text, int(page)) for target, text in said]
+                    many("DELETE FROM anchor WHERE target = ? AND text = ? AND source = ?", rows)
+                execute("DELETE FROM page WHERE id = ?", (int(page),))
+            many("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [_stored(page) for page in new])
+            anchors = sorted({(target, text, page.id) for page in new for target, text in page.anchors})
+            many("INSERT INTO anchor VALUES (?, ?, ?)", anchors)  # in the order of the table: it is written once
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        with explained(path):
+            yield
+    except CrawlFolderError as error:
+        if "damaged" not in str(error):
+            raise
+        raise CrawlFolderError(f"{error}; {MAKE_ANEW}") from None
+
+
+def _stored(page: PageText) -> tuple[Any, ...]:
+    lead, rest = page.text[:LEAD_CHARS], page.text[LEAD_CHARS:]
+    return (*page[:-2], _packed(lead), _packed(rest) if rest else b"", _packed(json.dumps(sorted(set(page.anchors)))))
+
+
+def _packed(text: str) -> bytes:
+    return bytes(isal_zlib.compress(text.encode(errors="replace"), 1))
+
+
+def _unpacked(blob: bytes) -> str:
+    try:
+        return bytes(isal_zlib.decompress(blob)).decode()
+    except (isal_zlib.error, ValueError, TypeError) as error:  # type: ignore[misc]  # isal says `error` were an instance
+        raise sqlite3.DatabaseError(f"a text in it is damaged: {error}") from None

@@ -1,0 +1,131 @@
+"""What the topics share that learn words from examples: a weight for each bucket of words, and a prior.
+
+The log-odds of a page are a sum over its words, so scoring is one product of a sparse matrix and a vector, whatever the
+method that found the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from orienteer.errors import InputError, MissingExtraError
+from orienteer.topics.topic import Arrays, PageContent, Topic, checked_labels, squashed
+from orienteer.topics.words import checked_buckets, word_counts
+
+_COUNTS = "n_examples"
+
+
+class LearningTopic(Topic):
+    """Base of the topics that learn a weight for each bucket of words.
+
+    `prior` is the share of pages on topic where the topic will be used; 0: as among the examples.
+    """
+
+    needs_training = True
+
+    def __init__(self, prior: float, buckets: int) -> None:
+        if not 0 <= prior < 1:
+            raise InputError(f"prior is {prior}; it must be above 0 and below 1, or 0 for the share of the examples")
+        _check_installed(self.name)
+        self.prior = float(prior)
+        self.n_buckets = checked_buckets(buckets)
+        self.n_examples = np.zeros(2, np.int64)  # off topic, on topic
+        self._weights: NDArray[np.float64] | None = None
+
+    @property
+    def is_trained(self) -> bool:
+        return bool(self.n_examples.all())
+
+    @property
+    @abstractmethod
+    def n_words(self) -> int:
+        """How many buckets hold a word of an example: a little fewer than there are words."""
+
+    def relevance(self, pages: Sequence[PageContent]) -> NDArray[np.float64]:
+        if not self.is_trained:
+            raise InputError(f"topic {self.name}: it is not trained; it needs pages on topic and pages that are not")
+        if self._weights is None:
+            self._weights = self._word_weights()
+        return squashed(self._features(pages) @ self._weights + self._bias())
+
+    def learn(self, pages: Sequence[PageContent], is_on_topic: ArrayLike) -> None:
+        self._learn(pages, is_on_topic, n_passes=1)
+
+    def learned(self) -> Arrays:
+        return {_COUNTS: self.n_examples, **self._knowledge()} if self.n_examples.any() else {}
+
+    def take_over(self, learned: Arrays) -> None:
+        if learned:
+            shape = (2, self.n_buckets)
+            counts = checked_array(learned, _COUNTS, (2,))
+            self._know(learned, shape)
+            self.n_examples = counts.astype(np.int64)
+            self._weights = None
+
+    def _learn(self, pages: Sequence[PageContent], is_on_topic: ArrayLike, n_passes: int) -> None:
+        labels = checked_labels(len(pages), is_on_topic)
+        if len(pages):
+            self._see(self._features(pages), labels, n_passes)
+            self.n_examples += np.bincount(labels, minlength=2)
+            self._weights = None
+
+    def _features(self, pages: Sequence[PageContent]) -> csr_array:
+        """The words of pages; one that stands ten times as often does not say ten times as much."""
+        counts = word_counts(pages, self.n_buckets)
+        counts.data = np.log1p(counts.data)
+        return counts
+
+    def _prior_odds(self) -> float:
+        """The logarithm of the odds that a page is on topic, before its words are read."""
+        if self.prior:
+            return math.log(self.prior / (1 - self.prior))
+        return self._example_odds()
+
+    def _example_odds(self) -> float:
+        return math.log(self.n_examples[1] / self.n_examples[0])
+
+    @abstractmethod
+    def _see(self, features: csr_array, labels: NDArray[np.bool_], n_passes: int) -> None:
+        """Learn from these pages."""
+
+    @abstractmethod
+    def _word_weights(self) -> NDArray[np.float64]:
+        """What each bucket adds to the log-odds."""
+
+    @abstractmethod
+    def _bias(self) -> float:
+        """What the log-odds of a page without words are."""
+
+    @abstractmethod
+    def _knowledge(self) -> Arrays:
+        """What was learned, but for the number of examples."""
+
+    @abstractmethod
+    def _know(self, learned: Arrays, shape: tuple[int, int]) -> None:
+        """The other way round."""
+
+
+def checked_array(learned: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of what was learned, of this shape and with numbers that are finite."""
+    array = learned.get(name)
+    if array is None:
+        raise InputError(f"no array {name!r} in it")
+    if array.shape != shape or array.dtype.kind not in "iuf":
+        raise InputError(f"{name} is {array.dtype} of shape {array.shape}; expected numbers of shape {shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} holds numbers that are not finite")
+    return array
+
+
+def _check_installed(name: str) -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(f"topic {name}", "scikit-learn", "topics") from None

@@ -1,0 +1,112 @@
+"""What people type: nothing of it raises, and rules mean what they say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orienteer.search.indexing import update_index
+from orienteer.search.query import MAX_QUERY_CHARS, built, parse
+from orienteer.search.search_index import SearchIndex
+from tests.search.small_webs import HandmadeCrawl, page
+
+PAGES = {
+    "http://a.org/": page("Apples", "Red apples and a green pear. Running foxes."),
+    "http://a.org/docs/pie": page("Apple pie", "How to bake a pie with apples."),
+    "http://www.b.com/pear": page("Pears", "A pear is no apple."),
+    "http://www.b.com/zug": page("Züge", "Die Züge fahren nach Zürich."),
+    "http://c.jp/": page("東京", "東京タワーは東京にあります"),
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
+    crawl = HandmadeCrawl(tmp_path_factory.mktemp("query") / "crawl")
+    for url, html in PAGES.items():
+        language = {"http://www.b.com/zug": "de", "http://c.jp/": "ja"}.get(url, "en")
+        crawl.add({url: html}, language=language)
+    update_index(crawl.path)
+    return SearchIndex.open(crawl.path)
+
+
+def found(index: SearchIndex, words: str) -> set[str]:
+    return {hit.url for hit in index.search(words).hits}
+
+
+APPLES, PIE, PEAR, ZUG, TOKYO = PAGES
+
+
+@pytest.mark.parametrize(
+    ("words", "urls"),
+    [
+        ("apple", {APPLES, PIE, PEAR}),
+        ("APPLES", {APPLES, PIE, PEAR}),
+        ("apple -pie", {APPLES, PEAR}),
+        ('"green pear"', {APPLES}),
+        ('"pear green"', set()),
+        ("fox run", {APPLES}),  # in other forms
+        ("title:pear", {PEAR}),
+        ("-apple", {ZUG, TOKYO}),
+        ("site:b.com", {PEAR, ZUG}),
+        ("site:www.b.com apple", {PEAR}),
+        ("site:http://a.org/docs apple", {PIE}),
+        ("apple -site:a.org", {PEAR}),
+        ("host:b.com", set()),
+        ("host:www.b.com", {PEAR, ZUG}),
+        ("lang:de", {ZUG}),
+        ("lang:DE-at zug", {ZUG}),
+        ("url:docs", {PIE}),
+        ("zuge", {ZUG}),  # accents may be left out
+        ("zürich", {ZUG}),
+        ("東京", {TOKYO}),
+        ("ワ東", set()),
+        ("pie green", {APPLES, PIE}),  # none has both
+        ("+pie +green", set()),
+        ("nowhere:pie", set()),
+        ("", set()),
+        ("- + \"\" site: lang:1 ''", set()),
+    ],
+)
+def test_rules(index: SearchIndex, words: str, urls: set[str]) -> None:
+    assert found(index, words) == urls
+
+
+def test_some_of_the_words_are_said_to_be_some(index: SearchIndex) -> None:
+    assert index.search("pie green").relaxed
+    assert not index.search("apple pie").relaxed
+
+
+def test_a_query_can_be_typed_again() -> None:
+    text = 'big "red apple" -site:a.org +title:"apple pie" lang:de'
+    assert str(parse(text)) == text
+    assert parse(str(parse(text))) == parse(text)
+
+
+HOSTILE = [
+    '"' * 500, "+" * 900, "-" * 900, "title:" * 200, "a" * 5000, "a " * 5000, "site:" + "x" * 3000,
+    "site:[::1]:99999999",
+    "\x00", "\ud800", "a\ud800b", "lang:\udfff", "(a OR b) AND [c TO d]", "*", "a* b? /re+/", "title:*", "page:1",
+    "a^9999", "a~2", "\\", "'; DROP TABLE page; --", "\u202eabc", "e\u0301", "site:http://", "host:.", "url:////",
+    "title:\"", "-\"a b", "🦊🦊", "a:b:c:d", "\n\r\t", "words:apple", "stamp:[1 TO 2]", '"a" "b" ' * 100,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+def test_nothing_that_is_typed_raises(index: SearchIndex, words: str) -> None:
+    results = index.search(words, n_related=2)
+    assert results.total >= 0
+    assert len(parse(words).clauses) <= MAX_QUERY_CHARS
+
+
+@given(st.text(st.sampled_from('ab "+-:~*?()[]{}^\\/\x00\ud800東é\n') | st.characters(), max_size=60))
+def test_no_text_raises(index: SearchIndex, words: str) -> None:
+    built(parse(words), ("en", "de", "plain"), relaxed=True)
+    index.search(words)
+
+
+@given(
+    st.lists(st.sampled_from(["site:", "host:", "lang:", "title:", "url:", '"', "+", "-", " ", "a.org", "de", "x y"]))
+)
+def test_no_rules_raise(index: SearchIndex, parts: list[str]) -> None:
+    index.search("".join(parts))
