@@ -1,9 +1,13 @@
 """Focused crawling: harvest on real sites, with the truth and with a classifier; a hard site; what recomputing costs.
 
 The area under the harvest curve is the mean share of the targets found, over all pages that can be reached. Every
-policy scores anew after 20 pages, or 2 % more of them. Half of the tasks were used to make `scent`; the others were not
-looked at before. `context-graph` and `apprentice` learn from the training site of each task (`focused_tasks`), and so
-does the classifier (multinomial naive Bayes over all words of a page); the others learn from nothing but the crawl.
+policy scores anew after 20 pages, or 2 % more of them. The constants of `scent` were chosen by half of the tasks (and
+by other subjects and hosts, for its search before the first target). The other half, *, chose none, but is not unseen:
+earlier versions were run on it, too, and that `patience` is there at all owes something to what was seen.
+
+`context-graph` and `apprentice` learn from the training site of each task (`focused_tasks`), and so does the classifier
+(multinomial naive Bayes over all words of a page); the others learn from nothing but the crawl. The figures of the
+million pages are from a run of their own, on a machine with other work to do.
 """
 
 from __future__ import annotations
@@ -37,6 +41,26 @@ GROUPS = ("schools", "webkb", "docs")
 N_SCALE = 1_000_000
 LIVE_MS = (0.83, 1.66, 2.08)  # CPU a page of a live crawl, from the section live_crawl: least, by default, real pages
 
+# Written after the run whose figures stand below; read them again when they change.
+VERDICT = """**Verdict.** *The paper's claim* holds on average with the truth: Navigational Rank is ahead of
+breadth-first, personalized PageRank, context graphs and the apprentice. It does not hold everywhere. It loses to
+breadth-first on three of the six university tasks, by far where the targets are many (students, 16 to 18 % of the
+pages). Personalized PageRank is close behind on most sites. And the apprentice, with training pages of a similar kind
+at hand, is ahead of it on 9 of 28 tasks, and on 18 of 28 where a weak classifier is all that it hears (the apprentice
+reads links, and hears no classifier). A sum in step 1 (`gather=sum`) is better than the paper's mean on average, with
+the truth and with the classifiers.
+
+*Our goal for `scent`*, at least .05 over Navigational Rank on average and on no task more than .01 below, is not
+reached: with the default `patience` the mean is short of .05, and one task not used for tuning is far below
+(Storms: breadth-first meets the first of the 17 targets before the search among untried hubs does). With `patience=0`
+the mean is above .05, but four tasks are more than .01 below. What decides there is when the first target is met.
+
+*The classifiers* trained elsewhere are weak (precision and recall in the table), on the documentation hosts often
+useless: there the figures say what policies do when they are misled, and no focused policy but `gather=sum` keeps up
+with breadth-first. *The hard site*: Navigational Rank is ahead of all that it was published to beat on four sites of
+five, and on average; on the fifth the targets come last in breadth-first order, and nobody who waits for the first
+of them can win. *The cost*: less than 20 % of a live crawl as it is by default, 23 % of one that does the least."""
+
 Results = dict[str, HarvestComparison]
 
 
@@ -55,6 +79,7 @@ def run() -> str:
     _plot(tasks, true, told)
     parts = [
         machine("scikit-learn"),
+        VERDICT,
         "**With the truth**", _areas(tasks, true), _levels(tasks, true), _verdict(tasks, true),
         "**With a classifier trained elsewhere**", _areas(tasks, told, quality), _levels(tasks, told),
         _verdict(tasks, told),
@@ -139,7 +164,7 @@ def _verdict(tasks: list[RealTask], results: Results) -> str:
         claims.append(
             f"{other} on {(gain > 0.0005).sum()} of {len(gain)} (mean {gain.mean():+.3f}, least {gain.min():+.3f})"
         )
-    lines = ["The paper's claim, that `navigational` finds more than " + "; ".join(claims) + "."]
+    lines = ["`navigational` has the larger area than " + "; ".join(claims) + "."]
     for policy in ("scent", "scent:patience=0"):
         parts = []
         for label, chosen in list(_subsets(tasks).items())[3:]:
@@ -175,7 +200,7 @@ def _hard() -> str:
 
 
 def _scale() -> str:
-    """Crawl a generated web in bulk with one page in a hundred relevant: whole hosts, as a topic would be."""
+    """Crawl a generated web step by step; whole hosts are relevant, as a topic would be."""
     web = LinkGraph.load(web_folder(3 * N_SCALE))
     assert web.hosts is not None
     generator = np.random.default_rng(1)
@@ -183,16 +208,16 @@ def _scale() -> str:
     relevance = (chosen[web.hosts] & (generator.random(web.n_pages) < 0.7)).astype(float)
     start = [int(np.argmax(web.out_degrees()))]
     rows = []
-    spent = {}
-    for policy in ("breadth-first", "fractional", "navigational", "scent"):
+    least = 0.0
+    for policy in ("breadth-first", "navigational"):
         simulate(web, make_policy(policy), start, budget=300, relevance=relevance, step_by_step=True)
         began = time.process_time()
         trace = simulate(web, make_policy(policy), start, budget=N_SCALE, relevance=relevance, step_by_step=True)
-        spent[policy] = 1e3 * (time.process_time() - began) / trace.n_fetched
-        extra = spent[policy] - spent["breadth-first"]
-        shares = [f"{100 * extra / (live + spent['breadth-first']):.0f} %" for live in LIVE_MS]
+        cost_ms = 1e3 * (time.process_time() - began) / trace.n_fetched
+        least = least or cost_ms
+        shares = [f"{100 * (cost_ms - least) / live:.0f} %" for live in LIVE_MS]
         found = int(relevance[trace.order].sum())
-        rows.append([policy, f"{trace.n_fetched:,}", f"{found:,}", f"{spent[policy]:.3f}", *shares])
+        rows.append([policy, f"{trace.n_fetched:,}", f"{found:,}", f"{cost_ms:.3f}", *shares])
     heads = ["step by step", "pages", "targets found", "CPU ms a page",
              *(f"beyond breadth-first, of a live page's {live} ms" for live in LIVE_MS)]  # fmt: skip
     return table(heads, rows)

@@ -56,17 +56,22 @@ def test_a_task_without_targets_is_one_clear_line(start: int, relevance: list[fl
         Task.of(shapes.chain(3), start, relevance)
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_on_a_hard_site_navigational_rank_beats_what_it_was_published_to_beat(number: int) -> None:
-    site = hard_site(number)
-    assert site.relevance is not None
-    targets = np.flatnonzero(site.relevance)
-    assert len(targets) < 0.03 * site.graph.n_pages
-    assert distances(site.graph, [0])[targets].min() > 6
-    trained = {"context-graph": ContextGraph(), "apprentice": Apprentice()}
-    for policy in trained.values():
-        policy.train([hard_site(10 + number)])
-    task = Task.of(site.graph, 0, site.relevance, text=site.text)
-    found = compare_harvests(task, ["breadth-first", "personalized-pagerank", "navigational", *trained], trained)
-    assert found.results[0].policy == "navigational"
-    assert found.results[0].area > found.results[1].area + 0.02
+def test_on_hard_sites_navigational_rank_beats_what_it_was_published_to_beat() -> None:
+    """On the mean of five sites; on one of them all depends on when the first target is met."""
+    names = ["breadth-first", "personalized-pagerank", "context-graph", "apprentice", "navigational"]
+    areas = np.zeros((5, len(names)))
+    for number in range(5):
+        site = hard_site(1 + number)
+        assert site.relevance is not None
+        targets = np.flatnonzero(site.relevance)
+        assert len(targets) < 0.03 * site.graph.n_pages
+        assert distances(site.graph, [0])[targets].min() > 6
+        trained = {"context-graph": ContextGraph(), "apprentice": Apprentice()}
+        for policy in trained.values():
+            policy.train([hard_site(11 + number)])
+        found = compare_harvests(Task.of(site.graph, 0, site.relevance, text=site.text), names, trained)
+        by_name = {result.policy: result.area for result in found.results}
+        areas[number] = [by_name[name] for name in names]
+    means = areas.mean(axis=0)
+    assert means[-1] > means[:-1].max() + 0.05
+    assert (areas[:, -1] > areas[:, :-1].max(axis=1)).sum() >= 4

@@ -12,8 +12,11 @@ from orienteer.crawl.crawl import Crawl, Goal
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import extract_page
+from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.pagerank import pagerank
+from orienteer.policies.batches import BatchedPolicy
+from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 
@@ -27,6 +30,7 @@ def warm_up(plan: CrawlPlan) -> None:
     """Crawl four made-up pages as this plan would: each kernel is called once, with arguments of the right types."""
     content = extract_page(_PAGE, _URL)
     near_duplicates.signature(content.text)
+    page_tokens(content.text)
     seen = SeenUrls(bytes(16))
     ids = seen.number([_URL, *content.links])[0].astype(np.uint32)
     seen.find_host("a.example")
@@ -37,7 +41,11 @@ def warm_up(plan: CrawlPlan) -> None:
     assert page == 0
     crawl.retry(page)
     crawl.take(page)
-    crawl.fetched(page, ids[1:], hosts=seen.hosts[ids[1:]])
+    words = np.array([1, 2, 3], np.uint32)
+    about = AboutPage(1.0, LinkWords(ids[1:], np.arange(4), words), words)
+    crawl.fetched(page, ids[1:], hosts=seen.hosts[ids[1:]], about=about)
+    if isinstance(policy, BatchedPolicy):
+        policy.scores(crawl.web)
     crawl.discover(ids, seen.hosts[ids])
     crawl.take(1)
     crawl.redirected(1, 2, host=0)

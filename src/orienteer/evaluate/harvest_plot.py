@@ -1,4 +1,7 @@
-"""Harvest curves as plots: the share of the targets found against the share of the pages fetched."""
+"""Harvest curves as plots: the share of the targets found against the share of the pages fetched.
+
+The axis of pages is a root: what happens, happens early.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.evaluate.harvest import HarvestComparison
+from orienteer.evaluate.harvest import Harvest, HarvestComparison
 from orienteer.evaluate.report import COLOURS, checked_target, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_GRID = np.linspace(0, 1, 401)
+_GRID = np.linspace(0, 1, 401) ** 2
+_TICKS = (0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.7, 1)
 _DASHED = ("breadth-first", "fractional")  # not focused
 
 
@@ -29,7 +33,7 @@ def write_harvest_plot(found: HarvestComparison, target: Path) -> Path:
 
 
 def harvest_figure(rows: Sequence[Sequence[tuple[str, Sequence[HarvestComparison]]]], title: str) -> Figure:
-    """A panel for each group of tasks, with the mean of their curves; the dashed grey line is an order by chance."""
+    """A panel for each group of tasks, with the mean of their curves; the dotted grey line is an order by chance."""
     from matplotlib.figure import Figure
 
     n_columns = max(map(len, rows))
@@ -46,7 +50,7 @@ def harvest_figure(rows: Sequence[Sequence[tuple[str, Sequence[HarvestComparison
             panel.set_title(label, loc="left", fontsize=10.5)
         line[0].set_ylabel("targets found")
     for panel in axes[-1]:
-        panel.set_xlabel("pages fetched, of those that can be reached")
+        panel.set_xlabel("pages fetched, of those that can be reached (root scale)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     legend = figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
     legend.set_title("policy (area)" if is_single else "policy")
@@ -61,11 +65,14 @@ def _style(k: int, name: str) -> dict[str, Any]:
 def _draw(panel: Axes, group: Sequence[HarvestComparison], styles: dict[str, dict[str, Any]]) -> None:
     """The mean curves, the largest area first in the legend."""
     curves = {name: np.mean([_on_grid(one, name) for one in group], axis=0) for name in styles}
-    for name in sorted(curves, key=lambda name: -curves[name].mean()):
-        label = f"{name} ({curves[name].mean():.3f})" if len(group) == 1 else name
+    areas = {name: np.mean([_result(one, name).area for one in group]) for name in styles}
+    for name in sorted(curves, key=lambda name: -areas[name]):
+        label = f"{name} ({areas[name]:.3f})" if len(group) == 1 else name
         panel.plot(_GRID, curves[name], label=label, **styles[name])
-    panel.plot([0, 1], [0, 1], color="#aaaaaa", linestyle=":", linewidth=1, zorder=1)
+    panel.plot(_GRID, _GRID, color="#aaaaaa", linestyle=":", linewidth=1, zorder=1)
+    panel.set_xscale("function", functions=(_root, np.square))
     panel.set_xlim(0, 1)
+    panel.set_xticks(_TICKS)
     panel.set_ylim(0, 1.01)
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
@@ -74,7 +81,15 @@ def _draw(panel: Axes, group: Sequence[HarvestComparison], styles: dict[str, dic
     panel.spines[["top", "right"]].set_visible(False)
 
 
+def _root(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.sqrt(np.maximum(share, 0)))
+
+
+def _result(found: HarvestComparison, name: str) -> Harvest:
+    return next(result for result in found.results if result.policy == name)
+
+
 def _on_grid(found: HarvestComparison, name: str) -> NDArray[np.float64]:
-    curve = next(result.curve for result in found.results if result.policy == name)
+    curve = _result(found, name).curve
     positions = np.append(0, curve.positions / found.n_reached)
     return np.asarray(np.interp(_GRID, positions, np.append(0.0, curve.values)))
