@@ -4,6 +4,12 @@ Known-item queries on an encyclopedia for schools, crawled from a fake web: the 
 first. "One word less" leaves out a word of titles with several, which may be the one that tells pages apart. Beside it
 SQLite's FTS5 with the Porter stemmer, over the same title, headings and text, its fields weighed as ours, with its own
 snippets; it knows no texts of links and no ranks. Times of queries are CPU time, for ten results with their snippets.
+
+What these figures do not say: how much fields weigh was chosen among thirteen settings by 500 titles of this very site,
+drawn before any were held out, so the title columns flatter us, and FTS5, which was given our weights, had no such
+choice. The weight of the rank was looked at on the half of the titles that is not shown here: there, too, it changed
+nothing for whole titles and cost a little with one word less (0.909 by words alone, 0.903 with a weight of 0.1, of 822
+queries). These queries have one right answer, told by its words; what ranks are for, they cannot show.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -23,7 +30,7 @@ from benchmarks.measure import machine, measured, table
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "schools-wikipedia-articles.tar.zst"
 SEED = "http://schools-wikipedia.org/wp/u/United_Kingdom.htm"
 N_QUERIES = 1000
-WEIGHTS = (0.05, 0.1, 0.2, 0.3, 0.5)
+WEIGHTS = (0.05, 0.2, 0.3, 0.5)
 
 
 class Query(NamedTuple):
@@ -111,13 +118,14 @@ def fts5_from_texts(folder: Path) -> Callable[[], Any]:
     return run
 
 
-def queries(folder: Path, one_less: bool) -> list[Query]:
+def queries(folder: Path, one_less: bool, held_out: bool = True) -> list[Query]:
+    """Of the titles that were held out, or of those that settings may be chosen by."""
     titles: dict[str, set[str]] = {}
     for page, _ in texts_of(folder):
         if page.title and len(page.text) > 500 and "/index/" not in page.url:
             titles.setdefault(page.title, set()).add(page.url)
     rng = np.random.default_rng(20260101)
-    names = sorted(titles)
+    names = sorted(name for name in titles if crc32(name.encode()) % 2 == held_out)
     if one_less:
         names = [name for name in names if len(re.findall(r"\w+", name)) >= 3]
     chosen = [names[k] for k in rng.choice(len(names), min(N_QUERIES, len(names)), replace=False)]

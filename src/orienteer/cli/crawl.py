@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _ANY_PAGE = "https://example.org/"
-_FOCUSED = "navigational"  # the policy of a crawl with a topic, where none is named
+_FOCUSED = "scent"  # the policy of a crawl with a topic, where none is named
 
 
 def crawl(
@@ -39,7 +39,7 @@ def crawl(
     topic: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="Look for the pages of this topic (see orienteer topic); policy navigational, if none is named.",
+        help="Look for the pages of this topic (see orienteer topic); policy scent, if none is named.",
         rich_help_panel=_GOAL,
     ),
     refresh: bool = typer.Option(

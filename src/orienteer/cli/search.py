@@ -29,8 +29,9 @@ def search(
 ) -> None:
     """Search the pages of a crawl.
 
-    Results are ordered by their words and by what the pages are worth, inside the crawl (local) or in the whole web
-    (global, after `orienteer estimate`). Each says where it would stand in the other orders.
+    The order is by words and by rank: inside the crawl (local), in the whole web (global), or both.
+
+    Each result says where it stands in the other orders.
 
     Example: [bold]orienteer search example.org-crawl "opening hours" --rank global[/bold]
     """

@@ -38,7 +38,7 @@ class Scent(BatchedPolicy):
     name: ClassVar[str] = "scent"
     reads_links: ClassVar[bool] = True
 
-    def __init__(self, patience: int = 300, gate: float = 3.0, batch: int = BATCH, growth: float = GROWTH) -> None:
+    def __init__(self, patience: int = 1000, gate: float = 3.0, batch: int = BATCH, growth: float = GROWTH) -> None:
         super().__init__(batch, growth)
         if not gate >= 0:
             raise InputError(f"gate is {gate}; it must be a number of relevant pages, 0 or more")

@@ -9,7 +9,7 @@ the best in the crawl: log(1 + n r) / log(1 + n r_max) for n pages. Both lie bet
     local     with the rank inside the crawl                 inside and outside weigh so much that one sees
     global    with the rank in the whole web, as estimated   what the ranks make of the results
     blend     with the mean of both worths, or the local one where nothing was estimated; the weight is small enough
-              that the page that was meant stays first (see benchmarks/search.py)
+              that a page stays first for its own title (see benchmarks/search.py, also for what that does not say)
 
 Only the best by their words are put in another order: what merely mentions them does not come first for being famous.
 """
