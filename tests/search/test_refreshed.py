@@ -1,0 +1,50 @@
+"""A crawl that is refreshed, and its index brought up to date: what is new is found, what is gone is not."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import orienteer as ori
+from orienteer.crawl.revisiting import DAY_S
+from orienteer.fake_web.changing import ChangingSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from tests.crawl.live_crawls import crawled
+
+HOME = "http://a.test/"
+PAGES = {
+    HOME: "<title>Home</title><a href=/one>one</a> <a href=/two>two</a> <a href=/three>three</a>",
+    "http://a.test/one": "<title>One</title><p>A page about herons and reeds.",
+    "http://a.test/two": "<title>Two</title><p>A page about kingfishers.",
+    "http://a.test/three": "<title>Three</title><p>A page about otters.",
+}
+
+
+def found(folder: Path, words: str) -> set[str]:
+    with ori.SearchIndex.open(folder) as index:
+        return {hit.url for hit in index.search(words).hits}
+
+
+def test_the_index_follows_a_refresh(tmp_path: Path) -> None:
+    site = ChangingSite(MadeSite(PAGES))
+    folder, today = tmp_path / "crawl", time.time()
+    with FakeWeb(site) as web:
+        crawled(web, HOME, folder)
+        ori.update_index(folder)
+        assert found(folder, "kingfishers") == {"http://a.test/two"}
+        site.edit("http://a.test/two", "<title>Two</title><p>A page about dragonflies. <a href=/four>four</a>")
+        site.add("http://a.test/four", "<title>Four</title><p>A page about newts.")
+        site.delete("http://a.test/three")
+        ori.refresh(folder, now=today + DAY_S)
+        report = ori.update_index(folder)
+        assert (report.n_added, report.n_replaced, report.n_removed) == (1, 1, 0)
+        assert found(folder, "dragonflies") == {"http://a.test/two"}
+        assert found(folder, "newts") == {"http://a.test/four"}
+        assert found(folder, "kingfishers") == set()
+        assert found(folder, "otters") == {"http://a.test/three"}, "a page that is missing for a day is kept"
+        for day in (3, 5):
+            ori.refresh(folder, now=today + day * DAY_S)
+        ori.update_index(folder)
+        assert found(folder, "otters") == set(), "and forgotten when it stays away"
+        assert found(folder, "herons") == {"http://a.test/one"}
