@@ -55,7 +55,7 @@ half: with its default, which searches among untried hubs after a thousand pages
 above with the truth, and no task is more than .003 below. With `patience=300` the mean is .037 above, and one task not
 used for tuning is far below (Storms: breadth-first meets the first of the 17 targets sooner). With `patience=0` it is
 .054 above, but four tasks are more than .01 below. What decides there is when the first target is met. The default was
-300 when the tables were made; it was changed after looking at all tasks, so that they say nothing more about it.
+300 when tables and plot were made; it was changed after looking at all tasks, so that they say nothing more about it.
 
 *The classifiers* trained elsewhere are weak (precision and recall in the table), on the documentation hosts often
 useless: there the figures say what policies do when they are misled, and no focused policy but `gather=sum` keeps up
