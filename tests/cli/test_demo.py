@@ -13,6 +13,9 @@ def test_the_demo_tells_its_story() -> None:
         "3. A trusted start",
         "4. What to fetch next",
         "5. The same",
+        "6. A week later",
+        "7. One host",
+        "seen from outside",
     )
     for part in (*parts, "http://h"):
         assert part in said
@@ -30,3 +33,5 @@ def test_the_demo_tells_its_story() -> None:
         ).groups()
     )
     assert 98 <= lower <= truth <= upper
+    assert re.search(r"asked for: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", told)
+    assert "were looked at" in told

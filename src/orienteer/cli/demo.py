@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from orienteer.fake_web.changing import ChangingSite
+    from orienteer.fake_web.graph_site import GraphSite
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.progress import Progress
 
 _GOAL = 0.98
+_HOST_PAGES = 400
+_DAY_S = 86_400
 
 
 def demo(
     pages: int = typer.Option(20_000, "--pages", "-n", min=100, help="Number of pages of the demo's web."),
 ) -> None:
-    """Generate a small web, look at it, rank it, serve it on loopback, crawl it until enough is proved to be fetched.
+    """Generate a small web, serve it on loopback, crawl it until enough is proved, refresh it, rank and search a part.
 
     Example: [bold]orienteer demo[/bold]
     """
@@ -68,26 +72,100 @@ def demo(
             "[bold]5. The same for real[/bold]: that web is served on loopback, and crawled through sockets into a "
             "crawl folder, interrupted half-way and resumed.\n"
         )
-        _crawl(web, personal, Path(folder) / "crawl")
+        _serve(web, personal, Path(folder))
 
 
-def _crawl(web: LinkGraph, rank: NDArray[np.float64], folder: Path) -> None:
-    """Part 5: a live crawl in two runs, and what is on the disk afterwards."""
-    from orienteer.crawl.session import live_crawl
+def _serve(web: LinkGraph, rank: NDArray[np.float64], folder: Path) -> None:
+    """Parts 5 to 7: the web on loopback, and what is done with it."""
+    from orienteer.fake_web.changing import ChangingSite
     from orienteer.fake_web.graph_site import GraphSite
     from orienteer.fake_web.server import FakeWeb
-    from orienteer.store.database import Database
 
     out = display.console()
     site = GraphSite(web)
-    with FakeWeb(site) as server:
+    changing = ChangingSite(site)
+    with FakeWeb(changing) as server:
         settings: dict[str, dict[str, Any]] = {
             "politeness": {"delay_s": 0.0, "connections": 4},
             "fetch": {"connect_to": server.address},
         }
-        home = site.url_of(0)
-        first = live_crawl(home, folder, scope="web", budget=400, settings=settings)
-        report = live_crawl(home, folder, scope="web", until=_GOAL, settings=settings)
+        _crawl(site, rank, folder / "crawl", settings)
+        out.print(
+            "[bold]6. A week later[/bold]: pages were edited, added and deleted. A refresh chooses new seeds from what "
+            "is known, and asks for the pages that may have changed.\n"
+        )
+        _refresh(changing, folder / "crawl")
+        out.print(
+            "[bold]7. One host, as the world sees it[/bold]: a host is crawled, some pages around it are looked at, "
+            "and its pages can be searched by what they are worth inside and outside.\n"
+        )
+        _estimate_and_search(site, folder / "host", settings)
+
+
+def _refresh(site: ChangingSite, folder: Path) -> None:
+    """Part 6: the crawl looked at again."""
+    import time
+
+    import numpy as np
+
+    from orienteer.cli.epoch_display import visits_in_words
+    from orienteer.crawl.session import refresh
+    from orienteer.fake_web.changing import next_epoch
+
+    next_epoch(np.random.default_rng(0), site, share_new=0.005, share_edited=0.02, share_deleted=0.005)
+    site.begin_epoch()
+    report = refresh(folder, now=time.time() + 7 * _DAY_S)
+    assert report.library is not None
+    display.console().print(
+        f"{visits_in_words(report.figures.visits)}. What is missing is kept for some days: it may be an outage. All "
+        f"that the crawl has now: {report.library} of what a surfer from the home page sees.\n"
+    )
+
+
+def _estimate_and_search(site: GraphSite, folder: Path, settings: dict[str, dict[str, Any]]) -> None:
+    """Part 7: the global rank of a host, and a search in it."""
+    import numpy as np
+
+    from orienteer.cli.estimate_display import print_view
+    from orienteer.crawl.estimate import live_estimate
+    from orienteer.crawl.rounds import EstimateSettings
+    from orienteer.crawl.session import live_crawl
+    from orienteer.search.indexing import update_index
+    from orienteer.search.search_index import SearchIndex
+
+    out = display.console()
+    hosts = site.graph.hosts
+    assert hosts is not None
+    sizes = np.bincount(hosts)
+    pages = np.flatnonzero(hosts == np.argmax(np.where(sizes <= _HOST_PAGES, sizes, 0)))
+    home = site.url_of(int(pages[np.argmax(site.graph.out_degrees()[pages])]))
+    crawled = live_crawl(home, folder, settings=settings)
+    found = live_estimate(folder, EstimateSettings(budget=crawled.figures.n_done, rounds=20))
+    out.print(
+        f"{crawled.figures.n_done:,} pages of {home.split('/')[2]} were crawled, and {found.n_fetched:,} pages around "
+        f"them were looked at. How sure is that? {found.outlook}.\n"
+    )
+    print_view(found.view, found.urls.get, 3)
+    update_index(folder)
+    with SearchIndex.open(folder) as index:
+        word = index.search("host:" + home.split("/")[2], rank="global").hits[0].title.split()[0].lower()
+        out.print(f"A search for [bold]{word}[/bold], in three orders:\n")
+        columns = [index.search(word, rank=order, n=5).hits for order in ("text", "local", "global")]
+    table = display.columns_table(None, ("by words", False), ("seen from inside", False), ("seen from outside", False))
+    for row in zip(*columns, strict=False):
+        table.add_row(*(hit.title for hit in row))
+    out.print(table)
+
+
+def _crawl(site: GraphSite, rank: NDArray[np.float64], folder: Path, settings: dict[str, dict[str, Any]]) -> None:
+    """Part 5: a live crawl in two runs, and what is on the disk afterwards."""
+    from orienteer.crawl.session import live_crawl
+    from orienteer.store.database import Database
+
+    out = display.console()
+    home = site.url_of(0)
+    first = live_crawl(home, folder, scope="web", budget=400, settings=settings)
+    report = live_crawl(home, folder, scope="web", until=_GOAL, settings=settings)
     with Database.open(folder / "crawl.db", read_only=True) as database:
         urls = b"\n".join(database.url_blocks()).decode().split("\n")
         stored = [site.page_of(url) or 0 for page, url in enumerate(urls) if database.page(page) is not None]
