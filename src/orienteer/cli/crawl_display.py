@@ -232,15 +232,13 @@ def ending(stopped_because: str, until: float | None, budget: int | None) -> str
 
 def certificate_in_words(proved: Certificate) -> str:
     """What a certificate says, as a sentence that stays true when rounded."""
-    bounds = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
-    parts = (f"{bounds} of a surfer's time is on pages fetched", _out_of_reach(proved))
+    parts = (f"{_interval(proved)} of a surfer's time is on pages fetched", _out_of_reach(proved))
     return "; ".join(part for part in parts if part)
 
 
 def epoch_in_words(proved: Certificate) -> str:
     """The certificate of an epoch after the first: what was looked at again, or need not be."""
-    bounds = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
-    return f"{bounds} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
+    return f"{_interval(proved)} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
 
 
 def _next_commands(report: Report) -> list[tuple[str, str]]:
@@ -261,9 +259,12 @@ def _next_commands(report: Report) -> list[tuple[str, str]]:
 
 
 def _bounds(figures: Figures) -> str:
-    proved = figures.certificate
     goal = f", goal {goal_share(figures.until)}" if figures.until is not None else ""
-    return f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}{goal}"
+    return _interval(figures.certificate) + goal
+
+
+def _interval(proved: Certificate) -> str:
+    return f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
 
 
 def _out_of_reach(proved: Certificate) -> str:
@@ -297,8 +298,7 @@ def _topical(proved: Certificate | None) -> str:
     """A surfer from the pages on topic, instead of from the seeds."""
     if proved is None:
         return ""
-    bounds = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
-    return f"{bounds} of the time of a surfer from the pages on topic is on pages fetched"
+    return f"{_interval(proved)} of the time of a surfer from the pages on topic is on pages fetched"
 
 
 def _speed(figures: Figures) -> str:

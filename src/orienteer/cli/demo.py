@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _GOAL = 0.98
 _HOST_PAGES = 400
-_DAY_S = 86_400
 
 
 def demo(
@@ -109,12 +108,13 @@ def _refresh(site: ChangingSite, folder: Path) -> None:
     import numpy as np
 
     from orienteer.cli.epoch_display import visits_in_words
+    from orienteer.crawl.revisiting import DAY_S
     from orienteer.crawl.session import refresh
     from orienteer.fake_web.changing import next_epoch
 
     next_epoch(np.random.default_rng(0), site, share_new=0.005, share_edited=0.02, share_deleted=0.005)
     site.begin_epoch()
-    report = refresh(folder, now=time.time() + 7 * _DAY_S)
+    report = refresh(folder, now=time.time() + 7 * DAY_S)
     assert report.library is not None
     display.console().print(
         f"{visits_in_words(report.figures.visits)}. What is missing is kept for some days: it may be an outage. All "

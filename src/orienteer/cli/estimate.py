@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +84,7 @@ def _refuse_both(folder: Path | None, again: bool) -> None:
 
 
 def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: bool) -> EstimateReport:
-    from orienteer.crawl.estimate import Told, opened_estimate, reported
+    from orienteer.crawl.estimate import opened_estimate, run_estimate
     from orienteer.crawl.plan import CrawlPlan
     from orienteer.store.folder import CrawlFolder
 
@@ -96,20 +95,17 @@ def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: b
             settings = _settings(folder, budget, given)
             live, ledger = until_the_end.enter_context(opened_estimate(folder, plan, settings, again))
         until_the_end.enter_context(stoppable(live))
-        told = Told(ledger, None if quiet else lambda past: say(round_in_words(past, ledger.rounds.budget)))
-        started = time.monotonic()
-        why = live.run(told)
-        told()
-        return reported(folder, live, ledger, why, time.monotonic() - started)
+        watch = None if quiet else lambda past: say(round_in_words(past, ledger.rounds.budget))
+        return run_estimate(folder, live, ledger, watch)
 
 
 def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
-    from orienteer.crawl.local_web import n_local_pages
+    from orienteer.crawl.local_web import local_pages
     from orienteer.crawl.rounds import EstimateSettings
     from orienteer.store.survey import Survey
 
     with Survey(folder / "crawl.db") as survey:
-        n_pages = n_local_pages(survey)
+        n_pages = len(local_pages(survey))
     return EstimateSettings(pages_of_budget(budget, n_pages), **given)
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orienteer.cli import display
+from orienteer.cli import display, order_file
 from orienteer.cli.wording import plain
-from orienteer.errors import InputError
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.outside import OutsidePage, Standing, View
@@ -62,14 +61,8 @@ def _named(name: Name, page: int) -> str:
 
 def write_ranks(path: Path, view: View, name: Name) -> None:
     """A line for each page of the domain, those worth the most in the world first: name, global rank, local rank."""
-    from orienteer.graph.formats.atomic import replaced
-    from orienteer.graph.formats.compressed import byte_writer
-
-    try:
-        with replaced(path) as new, byte_writer(new, path.name) as stream:
-            stream.write(b"page\tglobal rank\tlocal rank\n")
-            for standing in view.standings:
-                page = plain(name(standing.page) or str(standing.page), 10_000)
-                stream.write(f"{page}\t{standing.outside!r}\t{standing.inside!r}\n".encode())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    ranks = (
+        f"{plain(name(standing.page) or str(standing.page), 10_000)}\t{standing.outside!r}\t{standing.inside!r}"
+        for standing in view.standings
+    )
+    order_file.write_lines(path, ("page\tglobal rank\tlocal rank", *ranks))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from orienteer.graph.url_table import UrlTable
 
 HELP = "Write the pages in the order fetched, one a line: id, tab, URL (.gz, .zst: compressed)."
-_PAGES_PER_BLOCK = 1 << 16
+_LINES_PER_BLOCK = 1 << 16
 
 
 def check_place(path: Path | None) -> None:
@@ -25,17 +27,22 @@ def check_place(path: Path | None) -> None:
 
 def write_order(path: Path, order: NDArray[np.uint32], urls: UrlTable | None) -> None:
     """Without URLs, a line is the id alone."""
-    from orienteer.graph.formats.atomic import replaced
-    from orienteer.graph.formats.compressed import byte_writer
     from orienteer.graph.formats.url_lines import refuse_line_breaks
 
     if urls is not None:
         refuse_line_breaks(urls)
+    write_lines(path, (str(page) if urls is None else f"{page}\t{urls[page]}" for page in map(int, order)))
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """A text file, compressed where its name says so; it appears when it is complete."""
+    from orienteer.graph.formats.atomic import replaced
+    from orienteer.graph.formats.compressed import byte_writer
+
+    rest = iter(lines)
     try:
         with replaced(path) as new, byte_writer(new, path.name) as out:
-            for first in range(0, len(order), _PAGES_PER_BLOCK):
-                pages = order[first : first + _PAGES_PER_BLOCK].tolist()
-                lines = (f"{page}\n" if urls is None else f"{page}\t{urls[page]}\n" for page in pages)
-                out.write("".join(lines).encode("utf-8"))
+            while block := list(islice(rest, _LINES_PER_BLOCK)):
+                out.write("".join(f"{line}\n" for line in block).encode("utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None

@@ -208,15 +208,7 @@ def _amount(value: float) -> str:
 
 def _write(path: Path, web: LinkGraph, found: SeedSelection) -> None:
     """One seed a line, by a name that `--trust` reads: its URL, or its id where a URL would not be taken for one."""
-    from orienteer.graph.formats.atomic import replaced
-    from orienteer.graph.formats.compressed import byte_writer
-
-    lines = "".join(f"{_name(web, page)}\n" for page in found.pages.tolist())
-    try:
-        with replaced(path) as new, byte_writer(new, path.name) as stream:
-            stream.write(lines.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    order_file.write_lines(path, (_name(web, page) for page in found.pages.tolist()))
 
 
 def _name(web: LinkGraph, page: int) -> str:

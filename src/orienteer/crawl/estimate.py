@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from orienteer.crawl.around import AroundLedger, around_plan, opened_outside
 from orienteer.crawl.live import LiveCrawl
-from orienteer.crawl.local_web import local_web
+from orienteer.crawl.local_web import local_pages
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.rounds import EstimateSettings
 from orienteer.crawl.warm_up import warm_up
@@ -98,14 +98,21 @@ def live_estimate(
     with CrawlFolder.open(folder, read_only=True) as crawl:
         plan = CrawlPlan.parse(crawl.settings_text, str(crawl.settings_path))
     with opened_estimate(folder, plan, settings or EstimateSettings(), again) as (live, ledger):
-        told = Told(ledger, watch)
-        started = time.monotonic()
-        why = live.run(told)
-        told()
-        return reported(folder, live, ledger, why, time.monotonic() - started)
+        return run_estimate(folder, live, ledger, watch)
 
 
-class Told:
+def run_estimate(
+    folder: Path, live: LiveCrawl, ledger: AroundLedger, watch: Callable[[Round], None] | None = None
+) -> EstimateReport:
+    """Fetch until it is enough, or somebody asks it to stop; what came of it."""
+    told = _Told(ledger, watch)
+    started = time.monotonic()
+    why = live.run(told)
+    told()
+    return _reported(folder, live, ledger, why, time.monotonic() - started)
+
+
+class _Told:
     """Tells of each round once, as they come to their end."""
 
     def __init__(self, ledger: AroundLedger, watch: Callable[[Round], None] | None) -> None:
@@ -121,13 +128,13 @@ class Told:
                 self._watch(past)
 
 
-def reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elapsed_s: float) -> EstimateReport:
+def _reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elapsed_s: float) -> EstimateReport:
     """The report of a run that has ended; the ranks are written into the crawl folder."""
     rounds = ledger.rounds
     estimation = rounds.estimation
     assert estimation is not None  # the local pages are in before anything is fetched
     with Survey(path / "crawl.db") as survey:
-        pages = local_web(survey).pages[: ledger.n_local].astype(np.uint32)
+        pages = local_pages(survey).astype(np.uint32)
     view = View.of(estimation)
     named = [*range(ledger.n_local), *(page.page for page in view.outside)]
     with CrawlFolder.open(path, read_only=True) as folder:

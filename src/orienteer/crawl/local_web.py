@@ -52,10 +52,11 @@ def local_web(database: Database) -> LocalWeb:
     return _renumbered(np.array(local), rows, names)
 
 
-def n_local_pages(database: Database) -> int:
-    """How many pages the local domain has."""
+def local_pages(database: Database) -> NDArray[np.int64]:
+    """The ids of the local pages, in the order they were fetched."""
     names = page_names(database)
-    return sum(names[page] == page for page, state, _ in database.all_states() if state == PageState.FETCHED)
+    fetched = (page for page, state, _ in database.all_states() if state == PageState.FETCHED)
+    return np.array([page for page in fetched if names[page] == page], np.int64)
 
 
 def page_names(database: Database) -> NDArray[np.int64]:

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
-from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
+from orienteer.store.page_row import COLUMNS, FETCHED, PageRow, blob_of, page_ids
 
 _URLS_PER_BLOCK = 100_000
-_FETCHED = 2  # the state of a page
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
 _ADD_PAGE = f"INSERT INTO page ({COLUMNS}) VALUES ({', '.join('?' * len(PageRow._fields))})"
 _CHANGE_PAGE = f"UPDATE page SET {', '.join(f'{name} = ?' for name in PageRow._fields)} WHERE position = ?"
@@ -112,7 +111,7 @@ class Database(EpochTables):
     def all_links(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         """All fetched pages in the order they were done, with their links, inside the scope and outside."""
         sql = "SELECT id, links, outside FROM page WHERE state = ? ORDER BY position"
-        for page, inside, outside in self._rows(sql, _FETCHED):
+        for page, inside, outside in self._rows(sql, FETCHED):
             with self._expecting_damage():
                 links = page_ids([inside, outside])
             yield page, links

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from orienteer.store.connection import Connection
 from orienteer.store.history import DonePages
-from orienteer.store.page_row import blob_of, page_ids
+from orienteer.store.page_row import FETCHED, blob_of, page_ids
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
 PAGES_PER_BATCH = 20_000
@@ -21,7 +21,6 @@ _VISITED = (
     "FROM visit LEFT JOIN page ON page.id = visit.page "
     "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
 )
-_FETCHED = 2  # of a visit: the Crawl has heard of links
 
 
 class SeenPages(NamedTuple):
@@ -114,7 +113,7 @@ def _heard(row: tuple[Any, ...]) -> tuple[Any, ...]:
     These need not be all that is known of the page: if it could not be had, what was known of it is kept.
     """
     position, page, state, redirect_to, links, kind, relevance = row
-    if state != _FETCHED:
+    if state != FETCHED:
         links, relevance = b"", None
     elif redirect_to >= 0:
         links = blob_of([redirect_to])

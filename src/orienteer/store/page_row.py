@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.store.archive import Position
 
+FETCHED = 2  # the state of a page that came: a PageState, which the layers above give a name
 NO_LINKS: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
