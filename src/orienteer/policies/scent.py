@@ -11,13 +11,13 @@ from orienteer.errors import InputError
 from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.hub_values import mean_over_sources, settle_hub_values
 from orienteer.policies.batches import BATCH, GROWTH, BatchedPolicy
+from orienteer.policies.first_target import search_scores
 from orienteer.policies.focused import AboutPage
 from orienteer.policies.link_bayes import LinkBayes
 from orienteer.policies.policy import Priorities, TrustedPages, policy
 
 _FIRST_TARGET = 0.5  # relevance found in all, from which on there is something to follow
 _SOURCE_SHARE = 0.1  # what a link from a relevant page is worth beside the value of a hub
-_DEPTH_DECAY = 0.7
 _LEAST = 1e-9
 _UNSCORED = -np.inf
 
@@ -31,26 +31,26 @@ class Scent(BatchedPolicy):
     links to it speak for or against it (`link_bayes`), once `gate` relevant pages are known: before that, a few words
     that happened to be there would lead astray. No training site is needed.
 
-    Until the first relevant page is found the order is breadth-first, but not for ever: after `patience` pages without
-    one the search turns to hubs of which few pages have been tried, near the start first.
+    Until the first relevant page is found the search is breadth-first with `excursions` to hubs of which little has
+    been tried (`first_target`): they may make it longer by (e/2) ln(1 + t/e) pages in t.
     """
 
     name: ClassVar[str] = "scent"
     reads_links: ClassVar[bool] = True
 
-    def __init__(self, patience: int = 1000, gate: float = 3.0, batch: int = BATCH, growth: float = GROWTH) -> None:
+    def __init__(self, excursions: float = 40.0, gate: float = 3.0, batch: int = BATCH, growth: float = GROWTH) -> None:
         super().__init__(batch, growth)
         if not gate >= 0:
             raise InputError(f"gate is {gate}; it must be a number of relevant pages, 0 or more")
-        if not 0 <= patience < 1e9:
-            raise InputError(f"patience is {patience}; it must be a number of pages, 0 or more")
+        if not 0 <= excursions < 1e9:
+            raise InputError(f"excursions is {excursions}; it must be a number of pages, 0 (none) or more")
         self.gate = float(gate)
-        self.patience = int(patience)
+        self.excursions = float(excursions)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         n = max(web.n_pages, 1024)
         self._hub = np.zeros(n)
-        self._depth = np.zeros(n)
+        self._seeds = trusted.pages
         self._expected = np.full(n, _UNSCORED)  # the log odds of a page's relevance, without the words
         self._bayes = LinkBayes()
         return super().begin(web, trusted)
@@ -62,23 +62,14 @@ class Scent(BatchedPolicy):
         self._bayes.judge(page, about.relevance)
         self._bayes.note(about.link_words, web.n_pages)
 
-    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
-        self._make_room(web.n_pages)
-        self._depth = grown(self._depth, web.n_pages)
-        links = web.links(page)
-        self._depth[links[self._found[links] == 0]] = self._depth[page] + 1
-        return super().fetched(page, web)
-
     def scores(self, web: GrowingGraph) -> NDArray[np.float64] | None:
-        has_target = self._total_relevance >= _FIRST_TARGET
-        if self._n_judged == 0 or (not has_target and self._n_judged < self.patience):
-            return None
         n = web.n_pages
-        self._hub = grown(self._hub, n)
-        if not has_target:
-            return self._untried(web)
-        hub, relevance = self._hub[:n], self._relevance[:n]
         links = self.known_links(web)
+        if self._total_relevance < _FIRST_TARGET:
+            done, judged = self._is_done[:n], self._is_judged[:n]
+            return search_scores(links, self._seeds, done, judged, self._n_fetched, self.excursions)
+        self._hub = grown(self._hub, n)
+        hub, relevance = self._hub[:n], self._relevance[:n]
         settle_hub_values(links, relevance, self._is_judged[:n], self._total_relevance / self._n_judged, hub)
         chance = np.clip(mean_over_sources(links, hub + _SOURCE_SHARE * relevance), _LEAST, 1 - _LEAST)
         self._expected = np.log(chance / (1 - chance))
@@ -89,10 +80,3 @@ class Scent(BatchedPolicy):
         waiting = np.flatnonzero((self._found[:n] > 0) & ~self._is_done[:n])
         scores[waiting] += weight * self._bayes.log_odds(waiting)
         return scores
-
-    def _untried(self, web: GrowingGraph) -> NDArray[np.float64]:
-        """What hub values would be if the average page were relevant: the lower, the more of its pages were tried."""
-        n = web.n_pages
-        links = self.known_links(web)
-        settle_hub_values(links, self._relevance[:n], self._is_judged[:n], 1.0, self._hub[:n], hub_share=0.0)
-        return np.asarray(mean_over_sources(links, self._hub[:n]) * _DEPTH_DECAY ** self._depth[:n])
