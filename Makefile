@@ -2,13 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench lint types layers clean
+.PHONY: demo test browser check bench lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
 
-test: .venv/.installed-dev
+test: .venv/.installed-dev browser
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
+
+# Tests of the pages need a browser, and are skipped without one: it is installed where that is possible.
+browser:
+	@if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null && \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  { apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } \
+	    >/dev/null 2>&1 || true; \
+	fi
 
 check: lint types layers test
 

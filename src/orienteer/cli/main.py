@@ -25,6 +25,7 @@ from orienteer.cli import (
     replay,
     search,
     seeds,
+    serve,
     simulate,
     status,
     topic_test,
@@ -55,6 +56,7 @@ app.command("seeds")(seeds.seeds)
 app.command("estimate")(estimate.estimate)
 app.command("index")(index.index)
 app.command("search")(search.search)
+app.command("serve")(serve.serve)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)

@@ -1,80 +1,27 @@
-"""How times, sizes, shares and what strangers wrote are put into words on the screen, and into lists of facts."""
+"""Lists of facts on the screen, and the words for them (see orienteer.wording)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING
+
+from orienteer.wording import counted, duration, goal_share, moment, plain, size, tally, time_left
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
-_LONGEST_LEFT_S = 365 * _DAY_S
-# What a terminal would obey, what turns the direction of writing around, what cannot be seen or encoded.
-_NOT_PLAIN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def duration(seconds: float) -> str:
-    """`8 s`, `12 min 05 s`, `3 h 20 min`, `2 d 5 h`."""
-    whole = int(seconds)
-    if whole < _MINUTE_S:
-        return f"{whole} s"
-    if whole < _HOUR_S:
-        return f"{whole // _MINUTE_S} min {whole % _MINUTE_S:02} s"
-    if whole < _DAY_S:
-        return f"{whole // _HOUR_S} h {whole % _HOUR_S // _MINUTE_S:02} min"
-    return f"{whole // _DAY_S} d {whole % _DAY_S // _HOUR_S} h"
-
-
-def time_left(seconds: float | None) -> str:
-    """`about 4 min at this rate`; a dash where nobody can tell."""
-    if seconds is None or not 0 <= seconds < _LONGEST_LEFT_S:
-        return "–"
-    for unit_s, name in ((_DAY_S, "days"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
-        if seconds >= 1.5 * unit_s:
-            return f"about {seconds / unit_s:.0f} {name} at this rate"
-    return f"about {seconds:.0f} s at this rate"
-
-
-def moment(unix_s: float) -> str:
-    """The local time, such as `2026-01-31 18:05:09 CET`."""
-    return datetime.fromtimestamp(unix_s).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
-
-
-def size(n_bytes: int) -> str:
-    """`512 bytes`, `1.2 MB`."""
-    from rich.filesize import decimal
-
-    return decimal(n_bytes)
-
-
-def goal_share(share: float) -> str:
-    """A coverage that was asked for, as it was written: `98 %`, `99.95 %`."""
-    return f"{100 * share:.10g} %"
-
-
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """`1 page`, `2,345 pages`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def tally(counts: Mapping[str, int], at_most: int) -> str:
-    """The largest counts with what they count: `http 404 (512), timed out (33) and 2 other kinds`."""
-    largest = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    text = ", ".join(f"{plain(name, 60)} ({n:,})" for name, n in largest[:at_most])
-    n_more = len(largest) - at_most
-    return f"{text} and {counted(n_more, 'other kind')}" if n_more > 0 else text
-
-
-def plain(text: str, max_chars: int = 1000) -> str:
-    """What somebody else wrote, on one line and without anything that a terminal would obey."""
-    line = _NOT_PLAIN.sub("\ufffd", " ".join(text[: 10 * max_chars].split()))
-    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
+__all__ = [
+    "add_fact",
+    "counted",
+    "duration",
+    "facts_grid",
+    "goal_share",
+    "moment",
+    "plain",
+    "size",
+    "tally",
+    "time_left",
+]
 
 
 def facts_grid() -> Table:

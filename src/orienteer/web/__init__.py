@@ -1,0 +1,1 @@
+"""What does a person see in the browser? See ARCHITECTURE.md."""

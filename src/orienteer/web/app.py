@@ -1,0 +1,55 @@
+"""The pages of a crawl folder as one application; `orienteer serve` runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from fastapi import APIRouter, FastAPI
+from starlette.staticfiles import StaticFiles
+
+from orienteer import __version__
+from orienteer.web.pages import search
+from orienteer.web.refusals import add_refusals
+from orienteer.web.rendering import Entry
+from orienteer.web.security import Guard
+from orienteer.web.served_crawl import ServedCrawl
+
+_STATIC = Path(__file__).parent / "static"
+
+
+class Page(Protocol):
+    """A module of `pages`: what it answers, and its place in the navigation."""
+
+    @property
+    def router(self) -> APIRouter: ...
+
+    @property
+    def ENTRY(self) -> Entry: ...
+
+
+# In the order of the navigation.
+PAGES: tuple[Page, ...] = (search,)
+
+
+def create_app(folder: str | Path, *, token: str | None = None, only_this_machine: bool = True) -> FastAPI:
+    """The pages of a crawl folder. Its crawl is `app.state.crawl`; close that when the server has ended.
+
+    With a `token` they are shown to those who have it. Unless `only_this_machine` is served, there must be one.
+    """
+    app = FastAPI(
+        title="Orienteer",
+        description="Search and watch a crawl.",
+        version=__version__,
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    app.state.crawl = ServedCrawl(Path(folder))
+    app.state.entries = tuple(page.ENTRY for page in PAGES)
+    for page in PAGES:
+        app.include_router(page.router)
+    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
+    add_refusals(app)
+    app.add_middleware(Guard, token=token, only_this_machine=only_this_machine)
+    return app

@@ -1,0 +1,87 @@
+"""Templates into answers. Everything that is not written in a template is escaped, whatever it is."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from orienteer.url import host_of
+from orienteer.web.served_crawl import ServedCrawl
+from orienteer.wording import counted, duration, moment, plain, size
+
+_MAX_URL_CHARS = 3000
+_MAX_LINE_CHARS = 1000
+
+
+class Entry(NamedTuple):
+    """A page in the navigation: where it is, and what it is called."""
+
+    path: str
+    label: str
+
+
+def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`) and the crawl's name."""
+    text = _environment().get_template(template).render(
+        entries=request.app.state.entries,
+        here=request.url.path,
+        crawl_name=served_crawl(request).name,
+        **values,
+    )  # fmt: skip
+    return HTMLResponse(text, status, {"Vary": "HX-Request"})
+
+
+def served_crawl(request: Request) -> ServedCrawl:
+    crawl = request.app.state.crawl
+    assert isinstance(crawl, ServedCrawl)
+    return crawl
+
+
+def wants_part(request: Request) -> bool:
+    """Whether only the part of the page that changes is asked for; going back in the history wants all of it."""
+    return request.headers.get("HX-Request") == "true" and "HX-History-Restore-Request" not in request.headers
+
+
+def is_link(url: str) -> bool:
+    """Whether one may be sent there: nothing but http and https ever becomes a link."""
+    return url.startswith(("http://", "https://")) and len(url) <= _MAX_URL_CHARS
+
+
+def details_of(url: str) -> str:
+    """The address of the details of a page."""
+    return "/page?" + urlencode({"url": url}, errors="replace")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("orienteer.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "plain": lambda text, max_chars=_MAX_LINE_CHARS: plain(str(text), max_chars),
+        "counted": counted,
+        "duration": duration,
+        "moment": moment,
+        "size": size,
+        "percent": _percent,
+        "figure": lambda number: f"{number:,}",
+        "short": lambda number: f"{number:.2g}",
+        "host": host_of,
+        "query": lambda values: urlencode(values, errors="replace"),
+        "details": details_of,
+    }
+    environment.tests["link"] = is_link
+    return environment
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"

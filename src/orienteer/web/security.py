@@ -1,0 +1,156 @@
+"""What every request must keep to, and what every answer says to the browser.
+
+    Host      a name of this machine, where only this machine is served: other sites cannot have their names lead here
+              and read what is answered (DNS rebinding)
+    token     where others may connect: as `Authorization: Bearer`, or once as `?token=`, kept in a cookie from then on
+    Origin    of what changes something (POST): these pages, and no others
+    length    of addresses and bodies
+
+The pages show what strangers wrote. It is escaped; and should that fail once, the browser is told to run nothing but
+the scripts of these pages, to load nothing from elsewhere, and not to tell other sites what was looked at.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import logging
+import secrets
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from orienteer.web.refusals import refusal
+
+MAX_TARGET_BYTES = 8_192
+MAX_BODY_BYTES = 65_536
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_OPEN_TO_ALL = "/static/"  # so that the page which asks for the token can be seen
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_log = logging.getLogger(__name__)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can connect there.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+class Guard:
+    """Stands before the application."""
+
+    def __init__(self, app: ASGIApp, token: str | None, only_this_machine: bool) -> None:
+        self._app = app
+        self._token = token
+        self._only_this_machine = only_this_machine
+        # Cookies go to all ports of a host: what is kept there is not the token, and means nothing after the end.
+        self._cookie = secrets.token_urlsafe(32)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sent = _Sender(scope, send)
+        request = Request(scope)
+        answer = self._refused(request) or self._unknown(request)
+        try:
+            await (answer or self._app)(scope, receive, sent)
+        except Exception:
+            _log.exception("%s %s", request.method, request.url.path)
+            if sent.has_begun:
+                raise
+            await refusal(request, 500, "Something went wrong here; the server has written down what.")(
+                scope, receive, sent
+            )
+
+    def _refused(self, request: Request) -> Response | None:
+        scope, headers = request.scope, request.headers
+        if self._only_this_machine and not is_loopback(_name_of(headers.get("host", ""))):
+            return refusal(request, 421, "This server answers to the names of this machine only, such as localhost.")
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET_BYTES:
+            return refusal(request, 414, f"The address is too long; at most {MAX_TARGET_BYTES:,} bytes are read.")
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length[:20]) > MAX_BODY_BYTES:
+            return refusal(request, 413, f"The request is too large; at most {MAX_BODY_BYTES:,} bytes are read.")
+        if request.method not in _SAFE_METHODS and not _is_from_here(request):
+            return refusal(request, 403, "This can be asked for by the pages of this server only.")
+        return None
+
+    def _unknown(self, request: Request) -> Response | None:
+        """What is said to those who have no token where there must be one."""
+        if self._token is None or request.url.path.startswith(_OPEN_TO_ALL):
+            return None
+        name = f"orienteer-{(request.scope.get('server') or ('', 0))[1]}"
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if _same(request.cookies.get(name), self._cookie):
+            return None
+        if scheme.lower() == "bearer" and _same(bearer.strip(), self._token):
+            return None
+        if request.method == "GET" and _same(request.query_params.get("token"), self._token):
+            return self._welcome(request, name)
+        return refusal(request, 401, "A token is needed here; it was printed when the server was started.", ask=True)
+
+    def _welcome(self, request: Request, name: str) -> Response:
+        """On to the same address without the token, which is to stay in no history."""
+        pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        rest = urlencode([pair for pair in pairs if pair[0] != "token"])
+        path = "/" + request.url.path.lstrip("/")  # `//host` would lead elsewhere
+        answer = RedirectResponse(path + ("?" + rest if rest else ""), 303)
+        answer.set_cookie(name, self._cookie, httponly=True, samesite="lax", path="/")
+        return answer
+
+
+class _Sender:
+    """Sends an answer on, with the headers that all of them have."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._is_static = scope["path"].startswith(_OPEN_TO_ALL)
+        self._send = send
+        self.has_begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-cache" if self._is_static else "no-store")
+        await self._send(message)
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without its port."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
+def _is_from_here(request: Request) -> bool:
+    """Whether a page of this server asks, or no page at all: browsers say it, other programs need not."""
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return origin in (f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https"))
+    return request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+def _same(given: str | None, right: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode(), right.encode())

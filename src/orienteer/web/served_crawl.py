@@ -1,0 +1,92 @@
+"""The crawl folder that pages in the browser show: read by many requests at once, while others crawl and index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orienteer.search.search_index import SearchIndex
+
+_State = tuple[int, ...]
+
+
+@dataclass
+class _Lease:
+    """An open index, which version of it that is, and how many are searching in it."""
+
+    index: SearchIndex
+    state: _State
+    n_users: int = 0
+    is_current: bool = True
+
+
+class ServedCrawl:
+    """A crawl folder by its path. `ending` is set when the server is to end: answers without an end look at it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.ending = threading.Event()
+        self._lock = threading.Lock()
+        self._lease: _Lease | None = None
+
+    @property
+    def name(self) -> str:
+        """What the folder is called."""
+        return self.path.resolve().name
+
+    @contextmanager
+    def searching(self) -> Iterator[SearchIndex]:
+        """The search index as it was written last; the one before is closed when the last search in it is over."""
+        lease = self._borrowed()
+        try:
+            yield lease.index
+        finally:
+            with self._lock:
+                lease.n_users -= 1
+                _close_if_done(lease)
+
+    def close(self) -> None:
+        self.ending.set()
+        with self._lock:
+            self._retire()
+
+    def _borrowed(self) -> _Lease:
+        from orienteer.search.search_index import SearchIndex
+
+        with self._lock:
+            state = self._index_state()
+            # While an index is made anew there is none for a moment: the old one, already removed, does as long.
+            if self._lease is None or (state and state != self._lease.state):
+                index = SearchIndex.open(self.path)
+                self._retire()
+                self._lease = _Lease(index, state)
+            self._lease.n_users += 1
+            return self._lease
+
+    def _retire(self) -> None:
+        if self._lease is not None:
+            self._lease.is_current = False
+            _close_if_done(self._lease)
+            self._lease = None
+
+    def _index_state(self) -> _State:
+        """Changes with every index that is written; empty where there is none, or none that is finished."""
+        from orienteer.search.indexing import TEXTS, index_folder
+        from orienteer.search.page_columns import FILE
+
+        index = index_folder(self.path)
+        try:
+            columns, texts = (index / FILE).stat(), (index / TEXTS).stat()
+        except OSError:
+            return ()
+        return (columns.st_ino, columns.st_mtime_ns, columns.st_size, texts.st_ino)
+
+
+def _close_if_done(lease: _Lease) -> None:
+    if not lease.is_current and not lease.n_users:
+        lease.index.close()

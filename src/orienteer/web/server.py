@@ -1,0 +1,78 @@
+"""Runs the application: a place to listen, and an end that waits for nobody."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from orienteer.errors import InputError
+from orienteer.web.served_crawl import ServedCrawl
+
+_MAX_PORT = 65_535
+_PORTS_TRIED = 20
+_PATIENCE_S = 2  # for answers under way, when the server is to end
+
+
+class PageServer(uvicorn.Server):
+    """Ends in good order on Ctrl-C and SIGTERM, and tells answers without an end to come to one."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=_PATIENCE_S,
+            )
+        )
+        crawl = app.state.crawl
+        assert isinstance(crawl, ServedCrawl)
+        self._crawl = crawl
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._crawl.ending.set()
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, but a signal that was obeyed is not raised again: this is how a server is meant to end."""
+        if threading.current_thread() is not threading.main_thread():  # where there are none
+            yield
+            return
+        before = {sign: signal.signal(sign, self.handle_exit) for sign in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for sign, handler in before.items():
+                signal.signal(sign, handler)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there, or on the next port that is free; 0 is any free port."""
+    if not 0 <= port <= _MAX_PORT:
+        raise InputError(f"--port is {port}; a port is a number from 0 (any free one) to {_MAX_PORT:,}")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"--host {host}: there is no such address here ({error})") from None
+    last = min(port + _PORTS_TRIED - 1, _MAX_PORT) if port else 0
+    for number in range(port, last + 1):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((address[0], number, *address[2:]))
+            listener.listen()
+            return listener
+        except OSError as error:
+            listener.close()
+            why = error.strerror or str(error)
+    raise InputError(f"--host {host}: no port from {port} to {last} can be used: {why}")

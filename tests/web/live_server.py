@@ -1,0 +1,30 @@
+"""The pages of a crawl folder on a free port of loopback, in a thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from orienteer.web.app import create_app
+from orienteer.web.server import PageServer, listening
+
+
+@contextmanager
+def served(folder: Path, **options: Any) -> Iterator[str]:
+    """The address of the pages, such as `http://127.0.0.1:40000`; the options are those of create_app."""
+    app = create_app(folder, **options)
+    server = PageServer(app)
+    with listening("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="pages", daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            app.state.crawl.ending.set()
+            server.should_exit = True
+            thread.join(10)
+            app.state.crawl.close()
+    assert not thread.is_alive()
