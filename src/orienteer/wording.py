@@ -68,5 +68,10 @@ def tally(counts: Mapping[str, int], at_most: int) -> str:
 
 def plain(text: str, max_chars: int = 1000) -> str:
     """What somebody else wrote, on one line and without anything that a terminal would obey."""
-    line = _NOT_PLAIN.sub("\ufffd", " ".join(text[: 10 * max_chars].split()))
+    line = visible(" ".join(text[: 10 * max_chars].split()))
     return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """What somebody else wrote, with a sign in place of what cannot be seen."""
+    return _NOT_PLAIN.sub("\ufffd", text)

@@ -63,7 +63,7 @@ def test_python_in_the_documents_runs(code: str, tmp_path: Path, monkeypatch: py
 def test_the_architecture_has_a_heading_for_every_folder() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     package = ROOT / "src" / "orienteer"
-    folders = [path for path in package.rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    folders = [path.parent for path in package.rglob("*/__init__.py")]
     for folder in folders:
         name = folder.relative_to(package).as_posix()
         assert re.search(rf"^##+ `{name}/`", text, re.MULTILINE), f"no heading for {name}/"

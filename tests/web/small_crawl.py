@@ -1,10 +1,10 @@
 """A small town on the web: four hosts, a world around it that sees it otherwise; crawled, estimated and indexed.
 
-    www.harbour.test       the town: news, ferry, festival; everybody inside links here
-    museum.harbour.test    ships and rooms; a part that robots.txt forbids, two pages that say the same
-    library.harbour.test   old sea charts; hardly linked to inside, but known in the whole world
-    club.harbour.test      rowing and sailing; a dead link, a page that has moved
-    *.world.test           outside: they link to the library's charts, and to each other
+www.harbour.test       the town: news, ferry, festival; everybody inside links here
+museum.harbour.test    ships and rooms; a part that robots.txt forbids, two pages that say the same
+library.harbour.test   old sea charts; hardly linked to inside, but known in the whole world
+club.harbour.test      rowing and sailing; a dead link, a page that has moved
+*.world.test           outside: they link to the library's charts, and to each other
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.crawl.live_crawls import crawled
 
 TOWN, MUSEUM = "http://www.harbour.test", "http://museum.harbour.test"
 LIBRARY, CLUB = "http://library.harbour.test", "http://club.harbour.test"
+WORLD = "http://www.world.test/"
 SEEDS = [TOWN + "/", LIBRARY + "/"]
 CHARTS = LIBRARY + "/charts/"  # worth much more outside than inside
 FERRY = TOWN + "/ferry"  # worth much more inside than outside
@@ -57,10 +58,7 @@ def make_small_crawl(folder: Path, *, estimated: bool = True, indexed: bool = Tr
 
 def html(title: str, text: str, links: Sequence[tuple[str, str]] = ()) -> str:
     listed = "".join(f'<li><a href="{url}">{words}</a></li>' for url, words in links)
-    return (
-        f'<!DOCTYPE html><html lang="en"><title>{title}</title><h1>{title}</h1><p>{text}</p>'
-        f"<ul>{listed}</ul></html>"
-    )
+    return f'<!DOCTYPE html><html lang="en"><title>{title}</title><h1>{title}</h1><p>{text}</p><ul>{listed}</ul></html>'
 
 
 def _town() -> dict[str, Made]:
@@ -70,9 +68,11 @@ def _town() -> dict[str, Made]:
     text = "Welcome to the harbour: a small town by the sea, with a ferry, a museum, a library and a rowing club."
     pages: dict[str, Made] = {
         home[0]: html(
-            "Harbour town", text, [ferry, (MUSEUM + "/", "Museum"), (CLUB + "/", "Club"), (TOWN + "/news/", "News")]
+            "Harbour town",
+            text,
+            [ferry, (MUSEUM + "/", "Museum"), (CLUB + "/", "Club"), (TOWN + "/news/", "News"), (WORLD, "World")],
         ),
-        ferry[0]: html("Ferry timetable", "The ferry leaves the harbour every hour, also with charts on board.", [home]),
+        ferry[0]: html("Ferry timetable", "The ferry leaves the harbour every hour, with charts on board.", [home]),
         TOWN + "/news/": html("News", "All news of the harbour.", [home, ferry, *news]),
     }
     for n, (url, title) in enumerate(news, 1):
@@ -87,9 +87,9 @@ def _town() -> dict[str, Made]:
 def _museum() -> dict[str, Made]:
     home, town = (MUSEUM + "/", "Museum of the harbour"), (TOWN + "/", "Harbour town")
     ships = [(f"{MUSEUM}/ships/{n}", f"The {name}") for n, name in enumerate(_SHIPS)]
-    rest = [(REPEATED, "Opening hours"), (REPETITION, "Hours"), (FORBIDDEN, "Inventory")]
+    rest = [(REPEATED, "Opening hours"), (REPETITION, "Hours"), (FORBIDDEN, "Inventory"), (CHARTS, "Charts")]
     pages: dict[str, Made] = {
-        home[0]: html(home[1], "Ships, charts and knots of four hundred years.", [town, *ships, *rest, (CHARTS, "Charts")]),
+        home[0]: html(home[1], "Ships, charts and knots of four hundred years.", [town, *ships, *rest]),
         REPEATED: html("Opening hours of the museum", _OPENING, [home]),
         REPETITION: html("Opening hours of the museum", _OPENING, [home]),
         FORBIDDEN: html("Inventory", "Not for everybody.", [home]),
@@ -103,12 +103,14 @@ def _museum() -> dict[str, Made]:
 def _library() -> dict[str, Made]:
     home = (LIBRARY + "/", "Library of the harbour")
     charts = [(f"{LIBRARY}/charts/{n}", f"Chart of the {sea}") for n, sea in enumerate(_SEAS)]
+    links = [(CHARTS, "Old charts"), (FERRY, "Ferry")]
     pages: dict[str, Made] = {
-        home[0]: html(home[1], "Books about the sea, and a room with old charts.", [(CHARTS, "Old charts"), (FERRY, "Ferry")]),
+        home[0]: html(home[1], "Books about the sea, and a room with old charts.", links),
         CHARTS: html("Old sea charts", "Sea charts from four centuries, drawn by hand, for everybody to see.", charts),
     }
     for url, title in charts:
-        pages[url] = html(title, f"{title}: a sea chart drawn by hand, with depths, wrecks and lights.", [(CHARTS, "All")])
+        said = f"{title}: a sea chart drawn by hand, with depths, wrecks and lights."
+        pages[url] = html(title, said, [(LIBRARY + "/", "Library"), (FERRY, "Ferry")])
     return pages
 
 
@@ -119,19 +121,19 @@ def _club() -> dict[str, Made]:
         home[0]: html(home[1], "Rowing and sailing in the harbour, for all ages.", links),
         MOVED: redirect_to("/regatta-2025"),
         CLUB + "/regatta-2025": html("Regatta", "The regatta crosses the harbour every summer.", [home]),
-        CLUB + "/sailing": html("Sailing", "Sailing by old sea charts: a course for beginners.", [home, (CHARTS, "Charts")]),
+        CLUB + "/sailing": html("Sailing", "Sailing by old sea charts, for beginners.", [home, (CHARTS, "Charts")]),
     }
 
 
 def _world() -> dict[str, Made]:
     """Outside: hubs that everybody knows, with links to the charts."""
-    hub = "http://www.world.test/"
     topics = [f"http://{name}.world.test/" for name in ("maps", "history", "sailing", "schools", "news")]
-    pages: dict[str, Made] = {hub: html("The world", "Everything.", [(url, "a topic") for url in topics])}
+    known = [(CHARTS, "The finest sea charts"), (f"{LIBRARY}/charts/4", "The Atlantic, drawn by hand")]
+    pages: dict[str, Made] = {WORLD: html("The world", "Everything.", [(url, "a topic") for url in topics])}
     for url in topics:
         below = [(f"{url}{n}", "more") for n in range(4)]
-        pages[url] = html("A topic", "About it.", [(hub, "The world"), (CHARTS, "The finest sea charts"), *below])
+        pages[url] = html("A topic", "About it.", [(WORLD, "The world"), *known, *below])
         for n, (page, _) in enumerate(below):
-            links = [(url, "up"), (CHARTS, "charts")] + ([(TOWN + "/", "the town")] if n == 0 else [])
+            links = [(url, "up"), *known] + ([(CLUB + "/", "the rowing club")] if n == 0 else [])
             pages[page] = html(f"Part {n}", "A part of a topic.", links)
     return pages

@@ -9,9 +9,7 @@ import typer
 
 def serve(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
-    host: str = typer.Option(
-        "127.0.0.1", "--host", help="Address to listen on; one others can reach needs --token."
-    ),
+    host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; one others can reach needs --token."),
     port: int = typer.Option(8765, "--port", help="Port; the next free one if it is taken, 0 for any."),
     token: str | None = typer.Option(None, "--token", help="What one has to know to see the pages; auto makes one up."),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),

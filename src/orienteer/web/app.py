@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from orienteer import __version__
-from orienteer.web.pages import search
+from orienteer.web.pages import details, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -19,17 +19,17 @@ _STATIC = Path(__file__).parent / "static"
 
 
 class Page(Protocol):
-    """A module of `pages`: what it answers, and its place in the navigation."""
+    """A module of `pages`: what it answers, and its place in the navigation, if it has one."""
 
     @property
     def router(self) -> APIRouter: ...
 
     @property
-    def ENTRY(self) -> Entry: ...
+    def ENTRY(self) -> Entry | None: ...
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search,)
+PAGES: tuple[Page, ...] = (search, details)
 
 
 def create_app(folder: str | Path, *, token: str | None = None, only_this_machine: bool = True) -> FastAPI:
@@ -46,7 +46,7 @@ def create_app(folder: str | Path, *, token: str | None = None, only_this_machin
         openapi_url="/api/openapi.json",
     )
     app.state.crawl = ServedCrawl(Path(folder))
-    app.state.entries = tuple(page.ENTRY for page in PAGES)
+    app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
     for page in PAGES:
         app.include_router(page.router)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,6 +17,20 @@ from orienteer.web.rendering import render, wants_part
 from orienteer.wording import plain
 
 API = "/api/"
+
+
+class Refusal(BaseModel):
+    """Why a request cannot be answered, in one line."""
+
+    error: str
+
+
+# What an API says besides its answer, for OpenAPI.
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Refusal, "description": "A value cannot be used as given"},
+    409: {"model": Refusal, "description": "The crawl folder cannot be read as it is now"},
+    422: {"model": Refusal, "description": "A value is missing, or not of its kind"},
+}
 _MAX_CHARS = 500
 
 
@@ -53,7 +69,7 @@ async def _of_value(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     name, value = ".".join(map(str, first["loc"][1:])), first.get("input")
     given = f" is {plain(str(value), 60)!r}" if isinstance(value, (str, int, float)) else ""
-    return refusal(request, 400, f"{name}{given}: {first['msg']}")
+    return refusal(request, 422, f"{name}{given}: {first['msg']}")
 
 
 def _phrase(status: int) -> str:

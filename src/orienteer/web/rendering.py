@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 
 from orienteer.url import host_of
 from orienteer.web.served_crawl import ServedCrawl
-from orienteer.wording import counted, duration, moment, plain, size
+from orienteer.wording import counted, duration, moment, plain, size, visible
 
 _MAX_URL_CHARS = 3000
 _MAX_LINE_CHARS = 1000
@@ -26,11 +26,13 @@ class Entry(NamedTuple):
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`) and the crawl's name."""
+    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's
+    name, and whether it `is_part` of one that is there."""
     text = _environment().get_template(template).render(
         entries=request.app.state.entries,
         here=request.url.path,
         crawl_name=served_crawl(request).name,
+        is_part=wants_part(request),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})
@@ -67,6 +69,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "visible": visible,
         "plain": lambda text, max_chars=_MAX_LINE_CHARS: plain(str(text), max_chars),
         "counted": counted,
         "duration": duration,
