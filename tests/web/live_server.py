@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
+
 from orienteer.web.app import create_app
 from orienteer.web.server import PageServer, listening
 
 
 @contextmanager
-def served(folder: Path, **options: Any) -> Iterator[str]:
+def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator[str]:
     """The address of the pages, such as `http://127.0.0.1:40000`; the options are those of create_app."""
-    app = create_app(folder, **options)
+    app = app or create_app(folder, **options)
     server = PageServer(app)
     with listening("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="pages", daemon=True)

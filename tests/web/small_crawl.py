@@ -103,14 +103,14 @@ def _museum() -> dict[str, Made]:
 def _library() -> dict[str, Made]:
     home = (LIBRARY + "/", "Library of the harbour")
     charts = [(f"{LIBRARY}/charts/{n}", f"Chart of the {sea}") for n, sea in enumerate(_SEAS)]
-    links = [(CHARTS, "Old charts"), (FERRY, "Ferry")]
+    links = [(CHARTS, "Old charts"), (CLUB + "/", "Rowing club")]
     pages: dict[str, Made] = {
         home[0]: html(home[1], "Books about the sea, and a room with old charts.", links),
         CHARTS: html("Old sea charts", "Sea charts from four centuries, drawn by hand, for everybody to see.", charts),
     }
     for url, title in charts:
         said = f"{title}: a sea chart drawn by hand, with depths, wrecks and lights."
-        pages[url] = html(title, said, [(LIBRARY + "/", "Library"), (FERRY, "Ferry")])
+        pages[url] = html(title, said, [home])
     return pages
 
 

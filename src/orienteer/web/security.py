@@ -72,8 +72,8 @@ class Guard:
             return
         sent = _Sender(scope, send)
         request = Request(scope)
-        answer = self._refused(request) or self._unknown(request)
         try:
+            answer = self._refused(request) or self._unknown(request)
             await (answer or self._app)(scope, receive, sent)
         except Exception:
             _log.exception("%s %s", request.method, request.url.path)
@@ -90,7 +90,7 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET_BYTES:
             return refusal(request, 414, f"The address is too long; at most {MAX_TARGET_BYTES:,} bytes are read.")
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length[:20]) > MAX_BODY_BYTES:
+        if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
             return refusal(request, 413, f"The request is too large; at most {MAX_BODY_BYTES:,} bytes are read.")
         if request.method not in _SAFE_METHODS and not _is_from_here(request):
             return refusal(request, 403, "This can be asked for by the pages of this server only.")
@@ -104,7 +104,8 @@ class Guard:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if _same(request.cookies.get(name), self._cookie):
             return None
-        if scheme.lower() == "bearer" and _same(bearer.strip(), self._token):
+        sent = bearer.strip().encode("latin-1").decode(errors="replace")  # headers are read as Latin-1
+        if scheme.lower() == "bearer" and _same(sent, self._token):
             return None
         if request.method == "GET" and _same(request.query_params.get("token"), self._token):
             return self._welcome(request, name)
@@ -153,4 +154,4 @@ def _is_from_here(request: Request) -> bool:
 
 
 def _same(given: str | None, right: str) -> bool:
-    return given is not None and hmac.compare_digest(given.encode(), right.encode())
+    return given is not None and hmac.compare_digest(given.encode(errors="replace"), right.encode())

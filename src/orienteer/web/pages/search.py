@@ -33,21 +33,25 @@ Number = Annotated[int, Query(ge=1, le=MAX_RESULTS, description="Which page of r
 
 
 class Order(NamedTuple):
-    """A way to order results: its name, what it is called on the switch, and what is said of positions in it."""
+    """A way to order results: its name, what the switch calls it, what is said of places in it, in long and short."""
 
     name: str
     label: str
     said: str
+    short: str
     about: str
 
 
 ORDERS = (
-    Order("blend", "Blend", "blended", "By words, and a little by what the pages are worth inside and outside."),
-    Order("text", "Text", "by words", "By words alone."),
-    Order("local", "Seen from inside", "seen from inside", "By words, and by what the pages of this crawl link to."),
-    Order("global", "Seen from outside", "seen from outside", "By words, and by what the whole web links to."),
+    Order("blend", "Blend", "blended", "blended", "By words, and a little by the ranks inside and outside."),
+    Order("text", "Text", "by words", "by words", "By words alone."),
+    Order("local", "Seen from inside", "seen from inside", "inside", "By words, and by the links within this crawl."),
+    Order(
+        "global", "Seen from outside", "seen from outside", "outside", "By words, and by the links of the whole web."
+    ),
 )
 _SAID = {order.name: order.said for order in ORDERS}
+_SHORT = {order.name: order.short for order in ORDERS}
 
 
 class Move(NamedTuple):
@@ -106,7 +110,7 @@ def _found(index: SearchIndex, q: str, rank: str, page: int, seen_from: str) -> 
         "is_current": index.is_current(),
         "summary": _summary(results),
         "moves": [_move(hit, before) for hit in results.hits],
-        "before": before,
+        "compared": _SAID[before] if before else "",
         "snippets": [_pieces(hit) for hit in results.hits],
         "places": [_places(hit) for hit in results.hits],
         "n_last": last,
@@ -135,7 +139,7 @@ def _move(hit: Hit, before: str | None) -> Move | None:
 
 def _places(hit: Hit) -> str:
     """Where it stands in all orders."""
-    return ", ".join(f"{_SAID[name]} {place:,}" for name, place in hit.positions.items() if place is not None)
+    return ", ".join(f"{_SHORT[name]} {place:,}" for name, place in hit.positions.items() if place is not None)
 
 
 def _pieces(hit: Hit) -> list[tuple[str, bool]]:

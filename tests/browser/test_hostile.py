@@ -1,0 +1,105 @@
+"""What hostile pages say is shown as text: nothing runs, no markup gets in, no link leads to a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE
+from tests.web.hostile_crawl import HOST, PATHS, PAYLOADS, UNFETCHABLE, make_hostile_crawl
+from tests.web.live_server import served
+
+# What a template may have put into the content of a page; all else came from elsewhere.
+OUR_ELEMENTS = {
+    "A", "BDI", "BUTTON", "CODE", "DD", "DETAILS", "DIV", "DL", "DT", "FORM", "H1", "H2", "INPUT", "LABEL", "LI",
+    "MARK", "NAV", "OL", "P", "Q", "SPAN", "SUMMARY", "TABLE", "TBODY", "TD", "TH", "THEAD", "TR", "UL",
+}  # fmt: skip
+OUR_ATTRIBUTES = {
+    "action", "aria-current", "aria-describedby", "aria-hidden", "aria-label", "autocomplete", "autofocus", "class",
+    "for", "href", "hx-get", "hx-push-url", "hx-target", "id", "maxlength", "method", "name", "open", "placeholder",
+    "rel", "role", "scope", "spellcheck", "start", "tabindex", "title", "type", "value",
+}  # fmt: skip
+LOOK = """() => {
+  const all = [...document.querySelectorAll("main *")];
+  return {
+    caught: window.caught === undefined ? 0 : 1,
+    elements: [...new Set(all.map(e => e.tagName))],
+    attributes: [...new Set(all.flatMap(e => e.getAttributeNames()))],
+    protocols: [...new Set([...document.querySelectorAll("a[href]")].map(a => a.protocol))],
+    forms: [...document.forms].map(f => f.action),
+    scripts: [...document.scripts].map(s => s.src),
+    bases: document.querySelectorAll("base, link:not([href^='/static/']), meta[http-equiv], style").length,
+    width: document.documentElement.scrollWidth - window.innerWidth,
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(make_hostile_crawl(tmp_path_factory.mktemp("hostile") / "<script>alert(1)<")) as where:
+        yield where
+
+
+@pytest.fixture
+def browser_options() -> dict[str, object]:
+    return {"viewport": PHONE}
+
+
+def assert_harmless(page: Page, address: str) -> None:
+    seen = page.evaluate(LOOK)
+    assert seen["caught"] == 0
+    assert set(seen["elements"]) <= OUR_ELEMENTS
+    assert set(seen["attributes"]) <= OUR_ATTRIBUTES
+    assert set(seen["protocols"]) <= {"http:", "https:"}
+    assert all(action.startswith(address) for action in seen["forms"])
+    assert all(script.startswith(address + "/static/") for script in seen["scripts"])
+    assert seen["bases"] == 0
+    assert seen["width"] <= 0
+
+
+def test_all_results_in_all_orders(page: Page, address: str) -> None:
+    n_seen = 0
+    for number in range(1, 5):
+        page.goto(f"/?q=trap&page={number}")
+        n_seen += page.locator(".results > li").count()
+        assert_harmless(page, address)
+    assert n_seen > len(PAYLOADS)
+    page.goto("/?q=trap")
+    page.get_by_role("link", name="Seen from inside").click()
+    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    assert_harmless(page, address)
+    for place in page.locator(".moved, mark").all()[:20]:
+        place.hover()
+    assert_harmless(page, address)
+
+
+def test_the_payloads_are_there_as_text(page: Page) -> None:
+    """So that the other tests have something to find."""
+    page.goto("/?q=trap&page=1")
+    texts = page.locator("#found").inner_text()
+    for number in range(2, 5):
+        page.goto(f"/?q=trap&page={number}")
+        texts += page.locator("#found").inner_text()
+    assert "<script>window.caught=1" in texts
+    assert "<img src=x onerror=" in texts
+    assert "{{ 7*7 }}" in texts
+    assert not {"\u202e", "\u2066", "\u0000"} & set(texts)
+
+
+def test_the_details_of_every_page(page: Page, address: str) -> None:
+    for path in ("/", *(f"/{number}" for number in range(len(PAYLOADS))), *PATHS):
+        page.goto("/page?url=" + quote(HOST + path, safe=""))
+        expect(page.get_by_text("links", exact=True)).to_be_visible()  # it was fetched
+        assert_harmless(page, address)
+
+
+def test_what_is_asked_for_is_text_too(page: Page, address: str) -> None:
+    field = page.get_by_label("What to look for")
+    for words in (*PAYLOADS[:14], *UNFETCHABLE):
+        page.goto("/?q=" + quote(words))
+        assert_harmless(page, address)
+        assert field.input_value() == words.replace("\x01", "\ufffd").replace("\t", "\ufffd")
+        assert "49" not in page.title()

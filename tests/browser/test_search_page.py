@@ -1,0 +1,143 @@
+"""Search as a person does it: type, read, switch the order, page through, look at details."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.small_crawl import CHARTS
+
+TITLES = ".results h2"
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator(TITLES).all_inner_texts()
+
+
+def test_type_and_find(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.type("sea charts")  # the field is ready
+    page.keyboard.press("Enter")
+    first = page.locator(".results > li").first
+    expect(first.locator("h2")).to_have_text("Old sea charts")
+    expect(first.locator("mark").first).to_have_text(re.compile("sea|charts?", re.IGNORECASE))
+    link = first.locator("h2 a")
+    assert link.get_attribute("href") == CHARTS
+    assert set((link.get_attribute("rel") or "").split()) == {"noreferrer", "noopener", "nofollow"}
+    expect(page.get_by_role("status")).to_have_text(re.compile(r"20 pages found, 1 to 10, blended"))
+    assert "sea charts" in page.title()
+    expect(page.get_by_text("Related: linked to from the same pages")).to_be_visible()
+
+
+def test_switching_the_order_reorders_at_once_and_shows_the_moves(page: Page) -> None:
+    page.goto("/?q=harbour&rank=text")
+    by_words = titles(page)
+    page.evaluate("window.isTheSamePage = true")
+    page.get_by_role("link", name="Seen from inside").click()
+    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("status")).to_have_text(re.compile("seen from inside"))
+    inside = titles(page)
+    assert inside != by_words
+    assert page.evaluate("window.isTheSamePage") is True
+    assert "rank=local" in page.url
+    assert "seen_from=text" in page.url
+    moved = page.locator(".results > li", has_text="All news of the harbour").locator(".moved")
+    expect(moved).to_have_class(re.compile("up"))
+    expect(moved).to_contain_text(re.compile(r"up \d+ places, from \d+ by words"))
+    expect(page.get_by_text("compared with the order by words")).to_be_visible()
+    page.get_by_role("link", name="Seen from outside").click()
+    expect(page.get_by_text("compared with the order seen from inside")).to_be_visible()
+    assert titles(page) != inside
+    page.go_back()
+    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    assert titles(page) == inside
+    page.go_back()
+    expect(page.get_by_role("link", name="Text", exact=True)).to_have_attribute("aria-current", "true")
+    assert titles(page) == by_words
+
+
+def test_the_arrows_say_the_truth(page: Page) -> None:
+    """Each result stands where the order before had it, and where the arrow says."""
+    page.goto("/?q=harbour&rank=text")
+    before = {title: place for place, title in enumerate(titles(page), 1)}
+    page.get_by_role("link", name="Seen from outside").click()
+    expect(page.get_by_text("compared with the order by words")).to_be_visible()
+    arrows = page.locator(".results .moved > [aria-hidden]").all_inner_texts()
+    n_checked = 0
+    for place, (title, arrow) in enumerate(zip(titles(page), arrows, strict=True), 1):
+        if title in before:
+            places = before[title] - place
+            assert arrow == (f"↑{places}" if places > 0 else f"↓{-places}" if places < 0 else "=")
+            n_checked += 1
+    assert n_checked >= 3
+
+
+def test_paging(page: Page) -> None:
+    page.goto("/?q=harbour&rank=local")
+    seen = titles(page)
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_text("Page 2 of 6")).to_be_visible()
+    assert page.locator(".position").first.inner_text() == "11"
+    assert not set(titles(page)) & set(seen)
+    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    page.get_by_role("link", name="Previous").click()
+    expect(page.get_by_text("Page 1 of 6")).to_be_visible()
+    assert titles(page) == seen
+
+
+def test_what_was_meant(page: Page) -> None:
+    page.goto("/?q=habour+chrats")
+    expect(page.get_by_role("status")).to_have_text("Nothing found.")
+    page.get_by_role("link", name="harbour charts").click()
+    expect(page.locator(TITLES).first).to_be_visible()
+
+
+def test_the_details_of_a_result_and_on_from_there(page: Page) -> None:
+    page.goto("/?q=sea+charts")
+    page.get_by_role("link", name="Details").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Old sea charts")
+    expect(page.get_by_text(re.compile(r"fetched as number \d+ of \d+"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile(r"outside \d+ of 52"))).to_be_visible()
+    page.get_by_role("link", name="http://museum.harbour.test/", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Museum of the harbour")
+    page.goto("/page?url=museum.harbour.test/store/inventory")
+    expect(page.get_by_text("blocked, not fetched: robots.txt of its host forbids it")).to_be_visible()
+
+
+def test_with_the_keyboard_alone(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.type("harbour")
+    page.keyboard.press("Enter")
+    expect(page.locator(TITLES).first).to_be_visible()
+    go_to(page, "Seen from inside")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    expect(page.locator(":focus")).to_have_text("Seen from inside")  # it stays where one was
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    go_to(page, "Details")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Harbour town")
+
+
+def go_to(page: Page, text: str) -> None:
+    """Press Tab until a link or button with this text has the focus."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.innerText") == text:
+            return
+    pytest.fail(f"the Tab key does not lead to {text!r}")
+
+
+def test_without_scripts(browser: Browser, address: str) -> None:
+    context = browser.new_context(base_url=address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_label("What to look for").fill("harbour")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("link", name="Seen from inside").click()
+    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_text("Page 2 of 6")).to_be_visible()
+    context.close()

@@ -1,0 +1,77 @@
+"""`orienteer serve` as a process."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cli.run import one_line, orienteer_each
+from tests.search.small_webs import HandmadeCrawl, page
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    crawl = HandmadeCrawl(tmp_path / "crawl")
+    crawl.add({"http://a.org/": page("First", "apples")})
+    return crawl.path
+
+
+@contextmanager
+def serving(*arguments: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address that it prints, and the process."""
+    command = [sys.executable, "-m", "orienteer", "serve", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[-1]
+        assert process.stdout.readline() == "Ctrl-C ends it.\n"
+        yield address, process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_it_prints_its_address_and_ends_in_good_order(folder: Path, sign: signal.Signals) -> None:
+    with serving(folder, "--port", 0) as (address, process):
+        answer = httpx.get(address, trust_env=False)
+        assert answer.status_code == 200
+        assert "orienteer index" in answer.text  # there is none yet
+        process.send_signal(sign)
+        _, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stderr) == (0, "")
+
+
+def test_a_port_that_is_taken_leaves_the_next(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with serving(folder, "--port", port, "--token", "auto") as (address, _):
+            where, _, token = address.partition("/?token=")
+            assert port < int(where.rpartition(":")[2]) <= port + 20
+            assert len(token) >= 20
+            assert httpx.get(where, trust_env=False).status_code == 401
+            assert httpx.get(address, trust_env=False, follow_redirects=True).status_code == 200
+
+
+def test_what_cannot_be_served_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
+    wrong: dict[str, list[object]] = {
+        "no such crawl folder": [tmp_path / "nothing"],
+        "--host 0.0.0.0 can be reached from other machines: give --token T": [folder, "--host", "0.0.0.0"],
+        "--host :: can be reached": [folder, "--host", "::"],
+        "--token is empty": [folder, "--token", " "],
+        "--port is 70000": [folder, "--port", 70000],
+        "no such address here": [folder, "--host", "x" * 70, "--token", "x"],
+        "no port from 8765 to 8784 can be used": [folder, "--host", "192.0.2.1", "--token", "x"],
+    }
+    for line, done in zip(wrong, orienteer_each([["serve", *values] for values in wrong.values()]), strict=True):
+        assert done.returncode == 2
+        assert line in one_line(done.stdout, done.stderr)

@@ -1,0 +1,174 @@
+"""Who is answered, and what every answer says to the browser."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from orienteer.web.security import MAX_TARGET_BYTES
+from tests.web.live_server import served
+
+TOKEN = "open sesame/ü"
+
+
+def raw_status(address: str, request: bytes) -> int:
+    """The status of an answer to these very bytes."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        connection.sendall(request)
+        with http.client.HTTPResponse(connection) as answer:
+            answer.begin()
+            return answer.status
+
+
+def get(target: str, host: str = "localhost", **headers: str) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\n{lines}Connection: close\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    "target", ["/", "/?q=sea", "/nothing", "/api/search?q=sea", "/api/nothing", "/static/style.css"]
+)
+def test_every_answer_has_the_headers(client: httpx.Client, target: str) -> None:
+    headers = client.get(target).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == ("no-cache" if target.startswith("/static") else "no-store")
+    assert "server" not in headers
+
+
+def test_pages_hold_no_script_and_no_style_of_their_own(client: httpx.Client) -> None:
+    for target in ("/", "/?q=sea", "/page?url=http://www.harbour.test/"):
+        text = client.get(target).text
+        assert "<style" not in text
+        assert " style=" not in text
+        assert text.count("<script") == text.count('<script src="/static/')
+        assert " onclick" not in text
+        assert "//cdn" not in text
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8765", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80", "LOCALHOST"]
+)
+def test_names_of_this_machine_are_answered(address: str, host: str) -> None:
+    assert raw_status(address, get("/", host)) == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.test", "evil.test:8765", "localhost.evil.test", "127.0.0.1.evil.test", "", "192.168.1.5", "[::2]"]
+)
+def test_other_names_are_not(address: str, host: str) -> None:
+    assert raw_status(address, get("/api/search?q=sea", host)) == 421
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static/....//app.py",
+        "/static/%2e%2e%5capp.py",
+        "/static//etc/passwd",
+        "/static/%00",
+        "/static/vendor/../../../security.py",
+        "/static/",
+        "/../../etc/passwd",
+        "//evil.test/",
+        "/%ff",
+    ],
+)
+def test_no_path_leads_out(address: str, target: str) -> None:
+    assert raw_status(address, get(target)) == 404
+
+
+def test_long_addresses_and_bodies_are_refused(address: str, client: httpx.Client) -> None:
+    assert raw_status(address, get("/?q=" + "x" * MAX_TARGET_BYTES)) == 414
+    assert raw_status(address, get("/" + "x" * MAX_TARGET_BYTES)) == 414
+    assert client.post("/", content=b"x" * 100_000).status_code == 413
+    assert 400 <= raw_status(address, get("/", X="y" * 200_000)) < 500
+    assert raw_status(address, b"NONSENSE\r\n\r\n") == 400
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 405),  # not a browser
+        ({"Origin": "ADDRESS"}, 405),
+        ({"Sec-Fetch-Site": "same-origin"}, 405),
+        ({"Origin": "http://evil.test"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+    ],
+)
+def test_only_these_pages_can_change_something(
+    client: httpx.Client, address: str, headers: dict[str, str], status: int
+) -> None:
+    sent = {name: value.replace("ADDRESS", address) for name, value in headers.items()}
+    assert client.post("/", headers=sent).status_code == status
+    assert client.post("/api/search", headers=sent).status_code == status
+    assert client.get("/", headers=sent).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def guarded(small_crawl: Path) -> Iterator[httpx.Client]:
+    """Pages that others can reach, behind a token."""
+    with (
+        served(small_crawl, token=TOKEN, only_this_machine=False) as address,
+        httpx.Client(base_url=address, trust_env=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def no_cookies(request: pytest.FixtureRequest) -> None:
+    if "guarded" in request.fixturenames:
+        request.getfixturevalue("guarded").cookies.clear()
+
+
+@pytest.mark.parametrize("token", ["", "x", "open sesame", TOKEN + "x", "\x00"])
+def test_without_the_token_nothing_is_shown(guarded: httpx.Client, token: str) -> None:
+    for target in ("/", "/page", "/api/search", "/api/openapi.json", "/nothing"):
+        answer = guarded.get(target, params={"q": "sea", "url": "http://www.harbour.test/", "token": token})
+        assert answer.status_code == 401
+        assert "harbour.test" not in answer.text
+        assert "content-security-policy" in answer.headers
+    assert guarded.get("/api/search?q=sea", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert 'name="token"' in guarded.get("/").text
+    assert guarded.get("/static/style.css").status_code == 200
+
+
+def test_the_token_is_taken_once_and_kept_in_a_cookie(guarded: httpx.Client) -> None:
+    answer = guarded.get("/", params={"token": TOKEN, "q": "sea & more"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/?q=sea+%26+more"
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "sesame" not in cookie
+    assert guarded.get("/?q=sea").status_code == 200
+    assert guarded.get("/api/search?q=sea").status_code == 200
+
+
+def test_a_way_in_leads_nowhere_else(guarded: httpx.Client) -> None:
+    answer = guarded.get(httpx.URL(str(guarded.base_url) + "//evil.test/", params={"token": TOKEN}))
+    assert answer.headers["location"] == "/evil.test/"
+
+
+def test_programs_show_the_token_in_a_header(guarded: httpx.Client) -> None:
+    assert guarded.get("/api/search?q=sea", headers={"Authorization": b"Bearer " + TOKEN.encode()}).status_code == 200
+
+
+def test_behind_a_token_the_machine_may_have_any_name(guarded: httpx.Client) -> None:
+    assert guarded.get("/", headers={"Host": "machine.example"}).status_code == 401
