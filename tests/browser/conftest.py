@@ -21,9 +21,13 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 _PATIENCE_MS = 10_000
 
 
+def browser_path() -> str | None:
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    path = browser_path()
     if path is None:
         pytest.skip(f"no browser on this machine: {', '.join(_NAMES)}")
     with sync_playwright() as playwright:

@@ -152,4 +152,5 @@ def _summary(results: Results) -> str:
         return "Nothing found."
     first = (results.page - 1) * results.n + 1
     shown = f"{first:,} to {first + len(results.hits) - 1:,}" if results.hits else "none on this page"
-    return f"{counted(results.total, 'page')} found, {shown}, {_SAID[results.rank]}; {1000 * results.elapsed_s:.1f} ms"
+    took = f"{1000 * results.elapsed_s:.1f}\u00a0ms"
+    return f"{counted(results.total, 'page')} found, {shown}, {_SAID[results.rank]}; {took}"
