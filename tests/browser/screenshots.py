@@ -12,7 +12,7 @@ from tests.browser.conftest import browser_path
 from tests.web.live_server import served
 from tests.web.small_crawl import make_small_crawl
 
-PICTURES = {"search": "/?q=harbour&rank=global&seen_from=text"}
+PICTURES = {"search": "/?q=charts&rank=global&seen_from=local"}
 SIZE = {"width": 1000, "height": 640}
 
 
