@@ -41,7 +41,7 @@ def test_every_answer_has_the_headers(client: httpx.Client, target: str) -> None
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert headers["cache-control"] == ("no-cache" if target.startswith("/static") else "no-store")
     assert "server" not in headers
 
