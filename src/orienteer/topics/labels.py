@@ -27,6 +27,7 @@ class Labels(Topic):
     """The relevance that a file states; a page without a URL is asked for by its id: `PageContent("17", "", "")`."""
 
     name = "labels"
+    reads_text = False
     file_settings = ("file",)
 
     def __init__(self, file: str = "", label: str = "") -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from orienteer.errors import InputError, MissingExtraError
-from orienteer.topics.topic import Arrays, PageContent, Topic, checked_labels, squashed
+from orienteer.model_file import Arrays, checked_array
+from orienteer.topics.topic import PageContent, Topic, checked_labels, squashed
 from orienteer.topics.words import checked_buckets, word_counts
 
 _COUNTS = "n_examples"
@@ -110,18 +110,6 @@ class LearningTopic(Topic):
     @abstractmethod
     def _know(self, learned: Arrays, shape: tuple[int, int]) -> None:
         """The other way round."""
-
-
-def checked_array(learned: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of what was learned, of this shape and with numbers that are finite."""
-    array = learned.get(name)
-    if array is None:
-        raise InputError(f"no array {name!r} in it")
-    if array.shape != shape or array.dtype.kind not in "iuf":
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}; expected numbers of shape {shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} holds numbers that are not finite")
-    return array
 
 
 def _check_installed(name: str) -> None:

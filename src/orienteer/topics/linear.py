@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from orienteer.errors import InputError
-from orienteer.topics.learning import LearningTopic, checked_array
-from orienteer.topics.topic import Arrays, PageContent, topic
+from orienteer.model_file import Arrays, checked_array
+from orienteer.topics.learning import LearningTopic
+from orienteer.topics.topic import PageContent, topic
 from orienteer.topics.words import DEFAULT_BUCKETS
 
 _WEIGHTS, _BIAS, _STEPS = "weights", "bias", "steps"

@@ -10,20 +10,19 @@ pure: pages in, numbers out, the same for the same pages whenever they are asked
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
+from orienteer.model_file import Arrays
 
 if TYPE_CHECKING:
     from orienteer.extract.page import Page
 
 TOPICS: dict[str, type[Topic]] = {}
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 class PageContent(NamedTuple):
@@ -43,11 +42,13 @@ class Topic(ABC):
     """Base of all topics; keyword arguments of `__init__` are the settings.
 
     One that `needs_training` is asked for relevance only when it `is_trained`. What it has learned are arrays, which
-    another one with the same settings takes over; `file_settings` are settings that name a file.
+    another one with the same settings takes over; `file_settings` are settings that name a file. One that does not read
+    the text of pages can tell of pages that nobody has fetched.
     """
 
     name: ClassVar[str]
     needs_training: ClassVar[bool] = False
+    reads_text: ClassVar[bool] = True  # and not their URLs alone
     file_settings: ClassVar[tuple[str, ...]] = ()
 
     threshold: float = 0.5  # a page of at least this relevance counts as on topic

@@ -20,6 +20,7 @@ class UrlPattern(Topic):
     """
 
     name = "url-pattern"
+    reads_text = False
 
     def __init__(self, patterns: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> None:
         if not patterns and not exclude:
