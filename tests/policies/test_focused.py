@@ -97,7 +97,7 @@ def test_words_are_believed_as_far_as_they_were_right(rng: np.random.Generator) 
 def test_credit_goes_along_the_shortest_path() -> None:
     # 0 -> 1 -> 3 -> 4 and 0 -> 2 -> 4: the target 4 is reached by way of 2
     web = ori.LinkGraph.from_links(5, [0, 0, 1, 3, 2], [1, 2, 3, 4, 4])
-    credit = path_credit(LabelledWeb(web, np.array([0, 0, 0, 0, 1.0])), 0, 0.5)
+    credit = path_credit(web, np.array([0, 0, 0, 0, 1]) > 0, 0, 0.5)
     assert credit.tolist() == [0.25, 0, 0.5, 0, 1]
 
 

@@ -6,6 +6,7 @@ and the comparison.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from orienteer.policies.policy import POLICIES, Policy
@@ -21,9 +22,14 @@ def all_policies() -> dict[str, type[Policy]]:
 
 
 def make_policy(name: str, **settings: Any) -> Policy:
-    """The policy of this name; a wrong name or setting is one clear line.
+    """The policy of this name; a wrong name or setting is one clear line. It knows what the file `model` holds, if any.
 
     >>> make_policy("fractional", inter_host_weight=20).name
     'fractional'
     """
-    return made("policy", all_policies(), name, settings)
+    policy = made("policy", all_policies(), name, settings)
+    if not settings.get("model"):  # which only those have that are trained
+        return policy
+    from orienteer.policies.model_file import trained_policy
+
+    return trained_policy(Path(str(settings["model"])), name, settings)

@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.reach import distances
-from orienteer.policies.batches import BATCH, GROWTH, BatchedPolicy
+from orienteer.policies.batches import BATCH, GROWTH
 from orienteer.policies.focused import AboutPage, LabelledWeb
 from orienteer.policies.policy import Priorities, TrustedPages, policy
-from orienteer.policies.word_classes import WordClasses
-
-_RELEVANT = 0.5
+from orienteer.policies.trained import RELEVANT, TrainedPolicy
 
 
 @policy
-class ContextGraph(BatchedPolicy):
+class ContextGraph(TrainedPolicy):
     """Fetch what pages of the lowest layer link to: layer k has pages that are k links away from a target.
 
     A classifier over the words of pages, learned on training sites (`train`), says how likely a page is in each of the
@@ -30,22 +28,23 @@ class ContextGraph(BatchedPolicy):
 
     name: ClassVar[str] = "context-graph"
     reads_pages: ClassVar[bool] = True
+    learns_with: ClassVar[tuple[str, ...]] = ("layers",)
 
-    def __init__(self, layers: int = 5, batch: int = BATCH, growth: float = GROWTH) -> None:
-        super().__init__(batch, growth)
+    def __init__(self, layers: int = 5, batch: int = BATCH, growth: float = GROWTH, model: str = "") -> None:
         if not 1 <= layers <= 100:
             raise InputError(f"layers is {layers}; it must be from 1 to 100 (the paper has 5)")
         self.layers = int(layers)
-        self._classes = WordClasses(self.layers + 2)
+        super().__init__(self.layers + 2, batch, growth, model)
 
-    def train(self, sites: Sequence[LabelledWeb]) -> None:
-        """Learn the layers from sites whose relevance and text are known."""
-        self._classes = WordClasses(self.layers + 2)
+    def train(
+        self, sites: Sequence[LabelledWeb], starts: Sequence[ArrayLike] = (), threshold: float = RELEVANT
+    ) -> None:
+        """Learn the layers; where a site starts does not matter."""
+        self._begin_training(threshold)
         for site in sites:
-            if site.relevance is None or site.text is None or not (site.relevance >= _RELEVANT).any():
-                raise InputError("context-graph: a training site needs text, and at least one relevant page")
-            to_target = distances(site.graph.reverse(), np.flatnonzero(site.relevance >= _RELEVANT))
+            to_target = distances(site.graph.reverse(), np.flatnonzero(self._targets(site)))
             layer = np.where((to_target < 0) | (to_target > self.layers), self.layers + 1, to_target)
+            assert site.text is not None
             self._classes.add(layer.astype(np.int64), site.text.offsets, site.text.words)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
@@ -60,7 +59,7 @@ class ContextGraph(BatchedPolicy):
             return
         self._has_words = True
         chances = self._classes.chances(np.array([0, len(about.words)]), about.words)
-        layer = 0 if about.relevance >= _RELEVANT else int(np.argmax(chances))
+        layer = 0 if about.relevance >= self.threshold else int(np.argmax(chances))
         links = web.links(page)
         self._nearness[links] = np.maximum(self._nearness[links], self.layers + 1 - layer)
 

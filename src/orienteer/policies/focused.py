@@ -10,10 +10,12 @@ from abc import abstractmethod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from orienteer.errors import InputError
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.navigational import checked_relevance
 from orienteer.policies.policy import Policy, Run, TrustedPages
 
 
@@ -67,7 +69,10 @@ class WebText(NamedTuple):
 
 
 class LabelledWeb(NamedTuple):
-    """A web to simulate on, or to learn from: who links to whom, what is relevant, and perhaps what it all says."""
+    """A web to simulate on, or to learn from: who links to whom, what is relevant, and perhaps what it all says.
+
+    Relevance is NaN for what has none, and of which a crawl hears nothing: redirects, pages that are not there.
+    """
 
     graph: LinkGraph
     relevance: NDArray[np.float64] | None = None
@@ -75,7 +80,7 @@ class LabelledWeb(NamedTuple):
 
     def about(self, page: int) -> AboutPage | None:
         """What a crawl hears of this page when it fetches it; None where no relevance is known."""
-        if self.relevance is None:
+        if self.relevance is None or np.isnan(self.relevance[page]):
             return None
         relevance = float(self.relevance[page])
         if self.text is None:
@@ -89,3 +94,13 @@ class LabelledWeb(NamedTuple):
             LinkWords(self.graph.links(page), bounds - bounds[0], words),
             self.text.words[row[page] : row[page + 1]],
         )
+
+
+def heard_relevance(n_pages: int, relevance: ArrayLike) -> NDArray[np.float64]:
+    """One number in [0, 1] for each page, or NaN for a page that has none; else one clear line."""
+    try:
+        values = np.asarray(relevance, np.float64)
+    except (ValueError, TypeError):
+        raise InputError("relevance: expected one number per page") from None
+    checked_relevance(n_pages, np.where(np.isnan(values), 0.0, values))
+    return values

@@ -9,6 +9,7 @@ from typing import Any
 from orienteer.errors import InputError
 from orienteer.policies import all_policies, make_policy, settings_of
 from orienteer.policies.policy import Policy, checked_damping
+from orienteer.policies.trained import TrainedPolicy
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,29 @@ class PolicySpec:
         made = make_policy(self.name, **self.settings)
         made.damping = checked_damping(damping)
         return made
+
+    @property
+    def model(self) -> str:
+        """The file with what the policy has learned on other sites, if it is one that does, and one is named."""
+        return str(self.settings.get("model", ""))
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether the policy must learn on other sites, and has not."""
+        return issubclass(all_policies()[self.name], TrainedPolicy) and not self.model
+
+    def with_model(self, model: str) -> PolicySpec:
+        """The same with what is in this file; with none, if it is empty."""
+        others = {key: value for key, value in self.settings.items() if key != "model"}
+        return PolicySpec(self.name, others | ({"model": model} if model else {}))
+
+    def expect_training(self) -> None:
+        """An InputError where the policy would do nothing but breadth-first."""
+        if self.is_untrained:
+            raise InputError(
+                f"policy {self.name} has not learned on other sites yet; train it first: orienteer topic train-policy "
+                f"{self.name} SITE... --topic FILE -o MODEL.npz, then name it: {self.name}:model=MODEL.npz"
+            )
 
     def __str__(self) -> str:
         texts = (

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.errors import InputError
 from orienteer.extract.tokens import N_BUCKETS
+from orienteer.model_file import Arrays, checked_array
 
 _SMOOTHING = 0.1
+_WORDS, _TEXTS = "words", "texts"
 
 
 class WordClasses:
@@ -17,6 +20,21 @@ class WordClasses:
         self._words: NDArray[np.float64] = np.zeros((n_classes, N_BUCKETS))
         self._n_words: NDArray[np.float64] = np.zeros(n_classes)
         self._texts: NDArray[np.float64] = np.zeros(n_classes)
+
+    @classmethod
+    def of_counts(cls, n_classes: int, counts: Arrays) -> WordClasses:
+        """What `counts` has told of so many classes; an InputError where it cannot be that."""
+        made = cls(n_classes)
+        made._words = checked_array(counts, _WORDS, (n_classes, N_BUCKETS)).astype(np.float64)
+        made._texts = checked_array(counts, _TEXTS, (n_classes,)).astype(np.float64)
+        if (made._words < 0).any() or (made._texts < 0).any():
+            raise InputError(f"{_WORDS} or {_TEXTS} hold numbers below 0")
+        made._n_words = made._words.sum(axis=1)
+        return made
+
+    def counts(self) -> Arrays:
+        """All that it knows."""
+        return {_WORDS: self._words, _TEXTS: self._texts}
 
     @property
     def is_trained(self) -> bool:
@@ -30,11 +48,16 @@ class WordClasses:
         np.add.at(self._texts, kinds, 1.0)
 
     def chances(self, offsets: NDArray[np.int64], words: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """The probability of each class (columns) for each text (rows), by its words."""
+        """The probability of each class (columns) for each text (rows), by its words.
+
+        The same words give the same numbers to the last bit, whatever stands beside them: ties must stay ties.
+        """
         totals = self._n_words[:, None] + _SMOOTHING * N_BUCKETS
         said = np.log((self._words[:, words] + _SMOOTHING) / totals)
-        sums = np.concatenate([np.zeros((len(said), 1)), np.cumsum(said, axis=1)], axis=1)
+        lengths = np.diff(offsets)
+        texts = np.repeat(np.arange(len(lengths)), lengths)
+        sums = np.stack([np.bincount(texts, by_class, len(lengths)) for by_class in said], axis=1)
         known = np.log((self._texts + _SMOOTHING) / (self._texts + _SMOOTHING).sum())
-        logs = (sums[:, offsets[1:]] - sums[:, offsets[:-1]]).T + known
+        logs = sums + known
         chances = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))

@@ -1,0 +1,55 @@
+"""What a policy has learned on other sites, as a file (see `orienteer.model_file`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from orienteer.errors import InputError, unknown_name
+from orienteer.extract.tokens import N_BUCKETS
+from orienteer.model_file import expect_kind, expect_settings, read_arrays, write_arrays
+from orienteer.policies import all_policies
+from orienteer.policies.trained import TrainedPolicy
+from orienteer.registry import made
+
+FORMAT = 1
+_MOST_CLASSES = 128
+_MOST_BYTES = 8 * _MOST_CLASSES * N_BUCKETS
+
+
+def trained_policies() -> dict[str, type[TrainedPolicy]]:
+    """The policies that learn on other sites, by name."""
+    return {name: kind for name, kind in all_policies().items() if issubclass(kind, TrainedPolicy)}
+
+
+def write_model(path: Path, policy: TrainedPolicy) -> None:
+    """Keep what the policy has learned; the same knowledge gives the same bytes."""
+    settings = {name: getattr(policy, name) for name in policy.learns_with}
+    write_arrays(path, FORMAT, policy.name, settings, policy.learned())
+
+
+def trained_policy(path: Path, name: str | None = None, settings: Mapping[str, Any] | None = None) -> TrainedPolicy:
+    """The policy that knows what is in a model file; whatever is wrong with the file is one line.
+
+    It must be the one of this name, if one is named. Settings that training depends on are those it was trained with:
+    others are an error.
+    """
+    model = read_arrays(path, FORMAT, "policy", _MOST_BYTES)
+    kinds = trained_policies()
+    if name is not None:
+        expect_kind(path, model, name)
+    elif model.kind not in kinds:
+        raise InputError(f"{path}: {unknown_name('policy that is trained', model.kind, kinds)}")
+    kind = kinds[model.kind]
+    given = dict(settings or {})
+    expect_settings(path, model, {key: given[key] for key in kind.learns_with if key in given})
+    try:
+        known = {key: model.settings[key] for key in kind.learns_with if key in model.settings}
+        policy = made("policy", kinds, kind.name, known | given)
+        policy.take_over(model.arrays)
+    except InputError as error:
+        raise InputError(f"{path}: the model is corrupt ({error})") from None
+    if not policy.is_trained:
+        raise InputError(f"{path}: the model is not trained")
+    return policy
