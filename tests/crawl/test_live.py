@@ -17,9 +17,10 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fake_web.traps import with_traps
+from orienteer.policies.policy_spec import PolicySpec
 from tests.conftest import random_web
 from tests.crawl.live_crawls import Told, crawled, hub, renumbered
-from tests.crawl.topics import LIVE_POLICIES, simulated_topic, topic_for
+from tests.crawl.topics import LIVE_POLICIES, simulated_topic, spec_for, topic_for
 
 
 @pytest.mark.parametrize("until", [None, 0.8])
@@ -30,12 +31,14 @@ def test_one_worker_fetches_in_the_order_of_the_simulation(
     site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
     seeds = [site.url_of(page) for page in (3, 50, 120)]
     topic = topic_for(policy, site, tmp_path, rng)
+    spec = spec_for(policy, site, tmp_path)
     settings = {"crawl": {"workers": 1, "near_duplicates": "off"}}
     with FakeWeb(site) as web:
-        report = crawled(web, seeds, tmp_path / "c", policy=policy, until=until, settings=settings, **topic)
+        report = crawled(web, seeds, tmp_path / "c", policy=spec, until=until, settings=settings, **topic)
     told = Told(tmp_path / "c")
     heard = simulated_topic(policy, site, told, tmp_path)
-    trace = ori.simulate(renumbered(told, site), policy, trust=[0, 1, 2], until=until, **heard)
+    made = PolicySpec.parse(spec).make(damping=0.85)
+    trace = ori.simulate(renumbered(told, site), made, trust=[0, 1, 2], until=until, **heard)
     assert told.order == trace.order.tolist()
     assert report.stopped_because == trace.stopped_because
     assert report.figures.certificate.lower == pytest.approx(trace.certificate.lower, abs=1e-8)
@@ -115,7 +118,8 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path, rng: np.random.Generator) 
 def test_interruptions_do_not_change_the_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
     """Also without checkpoints, which are only there to make it quick."""
     site = GraphSite(random_web(rng, 80, 4.0, with_hosts=True))
-    named = {"policy": policy, "settings": {"crawl": {"workers": 1}}, **topic_for(policy, site, tmp_path, rng)}
+    spec = spec_for(policy, site, tmp_path)
+    named = {"policy": spec, "settings": {"crawl": {"workers": 1}}, **topic_for(policy, site, tmp_path, rng)}
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path / "whole", **named)
         for budget in (7, 20, 30, None):

@@ -17,7 +17,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests.conftest import random_web
 from tests.crawl.live_crawls import Told, crawled, hub, renumbered
-from tests.crawl.topics import LIVE_POLICIES, topic_for
+from tests.crawl.topics import LIVE_POLICIES, spec_for, topic_for
 from tests.graph.formats.test_warc import HTML, Archive
 
 ONE_WORKER = {"crawl": {"workers": 1}}
@@ -34,9 +34,9 @@ def urls_of(result: Replay) -> list[str]:
 def test_the_same_policy_gives_the_same_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
     site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
     topic = topic_for(policy, site, tmp_path, rng)
-    folder = tmp_path / "crawl"
+    folder, spec = tmp_path / "crawl", spec_for(policy, site, tmp_path)
     with FakeWeb(Faulty(site, not_found=0.1, redirects=0.1)) as web:
-        report = crawled(web, [hub(site), site.url_of(3)], folder, policy=policy, settings=ONE_WORKER, **topic)
+        report = crawled(web, [hub(site), site.url_of(3)], folder, policy=spec, settings=ONE_WORKER, **topic)
     told, again = Told(folder), replay(folder)
     assert again.order.tolist() == told.order
     assert again.urls[:] == told.urls

@@ -25,6 +25,7 @@ from orienteer.crawl.checkpoint import Arrays, checkpoint, restore
 from orienteer.crawl.crawl import Crawl, PageState
 from orienteer.crawl.depths import Depths
 from orienteer.crawl.duplicates import Duplicates
+from orienteer.crawl.kept_policy import spec_of_crawl
 from orienteer.crawl.library import Heard, Library, other_names
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.reading import Reader
@@ -319,7 +320,8 @@ class Ledger:
             trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), self.plan.crawl.seed_trust())
         else:
             trusted = TrustedPages(epoch.seeds, epoch.trust)
-        policy = PolicySpec.parse(self.plan.crawl.policy).make(self.plan.crawl.damping)
+        spec = spec_of_crawl(self.folder.path, PolicySpec.parse(self.plan.crawl.policy))
+        policy = spec.make(self.plan.crawl.damping)
         crawl = Crawl(policy, trusted, self.plan.goal(), self.plan.politeness, self.seen.hosts[trusted.pages])
         if epoch is not None:
             crawl.discover(epoch.due, self.seen.hosts[epoch.due])

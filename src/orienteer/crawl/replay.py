@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl, Goal, PageState
 from orienteer.crawl.folder_status import seen_urls
+from orienteer.crawl.kept_policy import spec_of_crawl
 from orienteer.crawl.plan import CrawlPlan, CrawlSettings, canonical_seeds
 from orienteer.crawl.reading import about_page
 from orienteer.errors import InputError
@@ -78,14 +79,18 @@ def replay(
     spec = PolicySpec.parse(policy or settings.policy)
     with ExitStack() as until_the_end:
         about: About = _nothing
+        knowing = spec
         if text is None:
-            web, named = read_archives(_files_of(path), settings.seeds, progress), _NO_PAGES
+            web, named = read_archives(warc_files(path), settings.seeds, progress), _NO_PAGES
         else:
             survey = until_the_end.enter_context(Survey(path / "crawl.db"))
             web, named, relevance = _stored_web(survey, progress)
             if settings.topic:
+                if spec.name == PolicySpec.parse(settings.policy).name:
+                    knowing = spec_of_crawl(path, spec)
+                knowing.expect_training()
                 about = partial(_kept_about, survey, relevance)
-        crawl, n_missing = _crawled(web, named, settings, spec, goal, about, progress)
+        crawl, n_missing = _crawled(web, named, settings, knowing, goal, about, progress)
     why = crawl.stopped_because or "frontier empty"
     assert web.graph.urls is not None
     return Replay(
@@ -187,7 +192,7 @@ def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
     return CrawlSettings(canonical_seeds(seeds))
 
 
-def _files_of(path: Path) -> list[Path]:
+def warc_files(path: Path) -> list[Path]:
     """The one WARC file, or those of a folder, which may have a folder `archive` for them."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")

@@ -10,6 +10,7 @@ from typing import Any
 
 from orienteer.crawl.epoch import ready_for_refresh
 from orienteer.crawl.figures import Figures, Watch, dead_mass
+from orienteer.crawl.kept_policy import PolicyToKeep
 from orienteer.crawl.ledger import Ledger
 from orienteer.crawl.library_certificate import library_certificate, topical_certificate
 from orienteer.crawl.live import LiveCrawl
@@ -127,15 +128,18 @@ def opened(
 ) -> Iterator[LiveCrawl]:
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
 
-    A new crawl takes the `topic` file, with what was learned, into its folder.
+    A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned.
     """
     to_keep = None if topic is None else TopicToKeep(topic)
+    policy = PolicyToKeep(plan, path)
+    plan = policy.plan
     with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
         if to_keep is not None:
             to_keep.keep(folder)
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
+        policy.keep(folder)
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
         warm_up(plan)

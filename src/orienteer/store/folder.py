@@ -7,6 +7,7 @@
     checkpoints/      what makes a reopen quick; never the truth
     report.json       the certificate, and why the crawl stopped
     topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
+    policy.npz        what its policy has learned on other sites, if it is one that does
     ranks.npz         what its pages are worth, inside and in the whole web; derived
     index/            what a search looks things up in (see `search/`); derived, has a lock of its own
     outside/          the pages around it that were looked at for that: a folder like this one, links only
@@ -256,6 +257,11 @@ def remove_crawl(path: Path) -> None:
 def settings_of_folder(path: Path) -> str | None:
     """The text of crawl.toml; None where no crawl is."""
     return _text_of(path / _SETTINGS) if (path / _DATABASE).exists() else None
+
+
+def policy_model_path(path: Path) -> Path:
+    """Where the folder of a crawl has what its policy learned on other sites."""
+    return path / "policy.npz"
 
 
 def _text_of(path: Path) -> str:
