@@ -25,6 +25,7 @@ COMMANDS = [
     ["graph", "generate"],
     ["topic"],
     ["topic", "train"],
+    ["topic", "train-policy"],
     ["topic", "test"],
 ]
 GROUPS = (["graph"], ["topic"])

@@ -24,7 +24,7 @@ _NEVER = "–"
 
 
 def compare(
-    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
+    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder; with --topic also WARC files."),
     policies: str | None = typer.Option(
         None, help="Policies, such as rankmass,windowed-rankmass:window=0.05; all of them, if none is named."
     ),
@@ -37,18 +37,35 @@ def compare(
     labels: Path | None = typer.Option(
         None, help="Compare focused policies: a file of lines PAGE RELEVANCE (0 to 1; pages not named: 0)."
     ),
-    start: str | None = typer.Option(None, help="With --labels: the page to start from, an id or a URL."),
+    topic: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Compare focused policies: a topic file (see orienteer topic) says how relevant pages are. With --labels "
+        "the labels are the truth, and the policies hear the topic.",
+    ),
+    model: list[Path] = typer.Option(
+        [],
+        metavar="FILE",
+        help="With --topic: what context-graph or apprentice has learned (orienteer topic train-policy); may be "
+        "repeated.",
+    ),
+    start: str | None = typer.Option(
+        None,
+        help="With --labels or --topic: the page to start from, an id or a URL; default: with --topic the seeds of the "
+        "crawl, or else the page with the most links.",
+    ),
     plot: list[Path] = typer.Option(
         [],
-        help="Write NAME-coverage and NAME-guarantee (with --labels: NAME) for this NAME.png or NAME.svg; may be "
-        "repeated.",
+        help="Write NAME-coverage and NAME-guarantee (with --labels or --topic: NAME) for this NAME.png or NAME.svg; "
+        "may be repeated.",
     ),
     format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:
     """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.
 
-    With --labels, count them until the relevant pages are found.
+    With --labels or --topic, count them until the relevant pages are found. With --topic on a crawl folder or a WARC
+    file the policies hear the words of pages and links, too; pages that were not fetched are left out.
 
     Example: [bold]orienteer compare web.npz --policies certified,rankmass,breadth-first --plot policies.png[/bold]
     """
@@ -61,10 +78,13 @@ def compare(
     specs = [PolicySpec.parse(text) for text in split_specs(policies)] if policies is not None else []
     if policies is not None and not specs:
         raise InputError("--policies names no policy; write a,b,c")
-    if start is not None and labels is None:
-        raise InputError("--start is for --labels; trusted pages are named by --trust")
-    if labels is not None:
-        compare_harvests.compare(graph, labels, start, specs, plot, format, json)
+    if start is not None and labels is None and topic is None:
+        raise InputError("--start is for --labels or --topic; trusted pages are named by --trust")
+    if model and topic is None:
+        raise InputError("--model is for --topic: without one, no policy hears of words")
+    if labels is not None or topic is not None:
+        asked = compare_harvests.Asked(graph, labels, topic, start, format)
+        compare_harvests.compare(asked, specs, model, plot, json)
         return
     shares = comparing.checked_levels(_numbers(levels))
     Goal(None, budget)

@@ -1,68 +1,162 @@
-"""`orienteer compare GRAPH --labels FILE`: how soon focused policies find the relevant pages."""
+"""`orienteer compare WEB --labels FILE` or `--topic FILE`: how soon focused policies find the relevant pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orienteer.cli import display
 from orienteer.cli.web_argument import loaded_web
+from orienteer.cli.wording import counted
+from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.evaluate.harvest import HarvestComparison
+    from orienteer.crawl.topic_web import TopicWeb
+    from orienteer.evaluate.harvest import HarvestComparison, Task
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.policies.policy import Policy
     from orienteer.policies.policy_spec import PolicySpec
+    from orienteer.progress import Progress
 
 
-def compare(
-    graph: Path,
-    labels: Path,
-    start: str | None,
-    specs: list[PolicySpec],
-    plots: list[Path],
-    format: str | None,
-    json: bool,
-) -> None:
+class Asked(NamedTuple):
+    """What to compare on: a web, and what is relevant there, by labels, by a topic, or by both."""
+
+    web: Path
+    labels: Path | None
+    topic: Path | None
+    start: str | None
+    format: str | None
+
+
+def compare(asked: Asked, specs: list[PolicySpec], models: list[Path], plots: list[Path], json: bool) -> None:
     """Read, crawl, print."""
     from orienteer.evaluate import harvest, harvest_plot, report
-    from orienteer.seeds.value import values_in_file
 
     for path in plots:
         report.checked_target(path)
+    trained = _trained(models, specs)
     with display.progress_bar() as progress:
-        web = loaded_web(graph, format, progress)
-        relevance = values_in_file(web, labels, unnamed=0.0)
-        task = harvest.Task.of(web, _start_page(web, start), relevance, name=labels.name)
-        found = harvest.compare_harvests(task, specs, progress=progress)
+        facts: dict[str, Any] = {}
+        if asked.topic is None:
+            task = _labelled_task(asked, progress)
+        else:
+            names = [spec.name for spec in specs] or harvest.harvest_policies()
+            task, facts = _topic_task(asked, asked.topic, names, progress)
+        found = harvest.compare_harvests(task, specs, trained, progress=progress)
         written = [str(harvest_plot.write_harvest_plot(found, path)) for path in plots]
     if json:
-        display.print_json(found.as_dict() | {"plots": written})
+        display.print_json(found.as_dict() | facts | {"plots": written})
         return
-    _print(found)
+    _print(found, facts)
     for name in written:
         print(name)
 
 
-def _start_page(web: LinkGraph, start: str | None) -> int:
-    """The page named, or the one with the most links."""
+def _trained(models: list[Path], specs: list[PolicySpec]) -> dict[str, Policy]:
+    """The policies in the model files, by the names under which they are compared."""
+    from orienteer.policies.model_file import trained_policy
+
+    trained: dict[str, Policy] = {}
+    for path in models:
+        policy = trained_policy(path)
+        if policy.name in trained:
+            raise InputError(f"--model {path}: there is another model of {policy.name} already")
+        if specs and policy.name not in map(str, specs):
+            raise InputError(f"--model {path}: {policy.name} is not among the policies compared")
+        trained[policy.name] = policy
+    return trained
+
+
+def _labelled_task(asked: Asked, progress: Progress) -> Task:
+    """What is relevant, and what policies hear, is what the labels say."""
+    from orienteer.evaluate.harvest import Task
     from orienteer.graph.page_names import page_named
+    from orienteer.seeds.value import values_in_file
 
-    return int(web.out_degrees().argmax()) if start is None else page_named(web, start)
+    assert asked.labels is not None
+    web = loaded_web(asked.web, asked.format, progress)
+    relevance = values_in_file(web, asked.labels, unnamed=0.0)
+    start = _most_linking(web) if asked.start is None else page_named(web, asked.start)
+    return Task.of(web, start, relevance, name=asked.labels.name)
 
 
-def _print(found: HarvestComparison) -> None:
+def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progress) -> tuple[Task, dict[str, Any]]:
+    """Policies hear what the topic says, which is the truth unless there are labels; and what to tell of it."""
+    from orienteer.crawl.reading import TopicToKeep
+    from orienteer.crawl.topic_web import topic_web
+    from orienteer.evaluate.harvest import TARGET, Task
+    from orienteer.policies import all_policies
+    from orienteer.seeds.value import values_in_file
+
+    kinds = [all_policies()[name] for name in policies]
+    known = topic_web(
+        asked.web,
+        TopicToKeep(path),
+        format=asked.format,
+        reads_links=any(getattr(kind, "reads_links", False) for kind in kinds),
+        reads_pages=any(getattr(kind, "reads_pages", False) for kind in kinds),
+        progress=progress,
+    )
+    graph, heard, text = known.web
+    start = known.seeds.tolist() or [_most_linking(graph)] if asked.start is None else [known.page_named(asked.start)]
+    facts: dict[str, Any] = {"n_left_out": known.n_left_out, "has_words": text is not None}
+    if asked.labels is None:
+        return Task.of(graph, start, known.relevance, heard, text, path.name, known.threshold), facts
+    truth = values_in_file(known.whole, asked.labels, unnamed=0.0)[known.pages]
+    task = Task.of(graph, start, truth, heard, text, asked.labels.name)
+    return task, facts | _quality(known, truth >= TARGET)
+
+
+def _most_linking(web: LinkGraph) -> int:
+    return int(web.out_degrees().argmax()) if web.n_pages else 0
+
+
+def _quality(known: TopicWeb, is_target: Any) -> dict[str, Any]:
+    """How well the topic tells the pages that are relevant by the labels."""
+    found = known.relevance >= known.threshold
+    n_right, n_found, n_targets = int((found & is_target).sum()), int(found.sum()), int(is_target.sum())
+    return {
+        "precision": round(n_right / n_found, 4) if n_found else None,
+        "recall": round(n_right / n_targets, 4) if n_targets else None,
+    }
+
+
+def _print(found: HarvestComparison, facts: dict[str, Any]) -> None:
     out = display.console()
     out.print(
         f"{found.n_targets:,} relevant pages among the {found.n_reached:,} that can be reached "
         f"({found.n_pages:,} in all)."
     )
+    for line in _remarks(facts):
+        out.print(line)
     headings = [("policy", False), ("area", True), ("pages to 50 %", True), ("pages to 90 %", True), ("CPU s", True)]
     table = display.columns_table(None, *headings)
     for result in found.results:
         counts = (f"{count:,}" for count in result.pages_until)
-        table.add_row(result.policy, f"{result.area:.3f}", *counts, f"{result.cpu_s:.2f}")
+        name = result.policy + (" (untrained)" if result.is_untrained else "")
+        table.add_row(name, f"{result.area:.3f}", *counts, f"{result.cpu_s:.2f}")
     out.print(table)
     out.print(
         f"area: mean share of the relevant pages found, over all pages fetched; the best there can be is "
-        f"{found.best_area:.3f}. context-graph and apprentice have learned on no other site here: breadth-first."
+        f"{found.best_area:.3f}."
     )
+    if any(result.is_untrained for result in found.results):
+        out.print(
+            "untrained: it has learned on no other site (see orienteer topic train-policy), and is breadth-first."
+        )
+
+
+def _remarks(facts: dict[str, Any]) -> list[str]:
+    """What a topic adds to the figures."""
+    lines = []
+    if facts.get("n_left_out"):
+        lines.append(f"{counted(facts['n_left_out'], 'page')} that nobody has fetched left out.")
+    if facts.get("has_words") is False:
+        lines.append("There are no texts: the policies hear no words.")
+    if "precision" in facts:
+        shown = ["–" if facts[name] is None else f"{100 * facts[name]:.0f} %" for name in ("precision", "recall")]
+        lines.append(
+            f"The policies hear the topic: {shown[0]} of what it takes for relevant is, and it finds {shown[1]}."
+        )
+    return lines

@@ -30,6 +30,7 @@ from orienteer.cli import (
     status,
     topic_test,
     topic_train,
+    topic_train_policy,
 )
 from orienteer.errors import OrienteerError
 
@@ -63,6 +64,7 @@ graph_app.command("info")(graph_info.info)
 graph_app.command("convert")(graph_convert.convert)
 graph_app.command("generate")(graph_generate.generate)
 topic_app.command("train")(topic_train.train)
+topic_app.command("train-policy")(topic_train_policy.train_policy)
 topic_app.command("test")(topic_test.examine)
 
 

@@ -36,6 +36,17 @@ class TopicToKeep:
         about = {"kind": self._file.kind, **self._file.settings, **files, "threshold": self._file.threshold}
         self._text = to_toml({"topic": about})
 
+    @property
+    def topic(self) -> Topic:
+        return self._topic
+
+    def is_of(self, folder: CrawlFolder) -> bool:
+        """Whether the crawl in this folder has the same topic, and the same was learned of it."""
+        if not folder.topic_path.exists() or folder.topic_text != self._text:
+            return False
+        mine, its = self._topic.learned(), load_topic(folder.topic_path).learned()
+        return mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
+
     def keep(self, folder: CrawlFolder) -> None:
         """Copy it into the folder of a new crawl; one that is begun keeps its own."""
         if folder.topic_path.exists():

@@ -19,11 +19,10 @@ from orienteer.errors import InputError
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.navigational import checked_relevance
 from orienteer.graph.push import Links
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.policies import make_policy
-from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText
+from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText, heard_relevance
 from orienteer.policies.policy import Policy, Run, TrustedPages
 from orienteer.progress import Progress, silent
 
@@ -54,7 +53,8 @@ def simulate(
 
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
     certificate. `politeness` with `workers` and `latency_s` (seconds, or a function of page and rng) simulates time.
-    A focused policy hears the `relevance` (in [0, 1], one number a page) and the `text` of the pages it has fetched.
+    A focused policy hears the `relevance` (in [0, 1], one number a page, or NaN for none) and the `text` of the pages
+    it has fetched.
 
     >>> from orienteer.graph import shapes
     >>> simulate(shapes.star(5), "rankmass", trust=[0], budget=3).order.tolist()
@@ -63,7 +63,7 @@ def simulate(
     chosen = policy if isinstance(policy, Policy) else make_policy(policy, **policy_settings)
     goal = Goal(until, budget, by_certificate)
     trusted = TrustedPages.of(trust_vector(graph.n_pages, trust))
-    labelled = LabelledWeb(graph, None if relevance is None else checked_relevance(graph.n_pages, relevance), text)
+    labelled = LabelledWeb(graph, None if relevance is None else heard_relevance(graph.n_pages, relevance), text)
     if workers < 1:
         raise InputError(f"workers is {workers}; a crawl needs at least one")
     if politeness is not None and politeness.per_host and graph.hosts is None:

@@ -1,16 +1,17 @@
 """Focused policies on one task: how soon each finds the pages of a topic.
 
-A task is a web, a start page, the pages that are targets, and what the crawl hears of a page that it has fetched: the
-truth, or what a classifier makes of the page. The harvest curve is the share of the targets found against the pages
-fetched; targets that cannot be reached from the start do not count. Its area is the mean of that share over all pages
-that can be reached: 0.5 is what an order by chance has, and 1 - (share of targets) / 2 is the best there can be.
+A task is a web, one start page or several, the pages that are targets, and what the crawl hears of a page that it has
+fetched: the truth, or what a classifier makes of the page. The harvest curve is the share of the targets found against
+the pages fetched; targets that cannot be reached from the start do not count. Its area is the mean of that share over
+all pages that can be reached: 0.5 is what an order by chance has, and 1 - (share of targets) / 2 is the best there can
+be.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,10 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.navigational import checked_relevance
 from orienteer.graph.reach import distances
 from orienteer.policies import all_policies, make_policy
-from orienteer.policies.focused import FocusedPolicy, WebText
+from orienteer.policies.focused import FocusedPolicy, WebText, heard_relevance
 from orienteer.policies.policy import Policy
 from orienteer.policies.policy_spec import PolicySpec
+from orienteer.policies.trained import TrainedPolicy
 from orienteer.progress import Progress, silent
 
 LEVELS = (0.5, 0.9)
@@ -38,36 +40,41 @@ _CURVE_POSITIONS = 400
 
 @dataclass(frozen=True)
 class Task:
-    """Find the targets of a topic from a start page."""
+    """Find the targets of a topic from one start page, or several."""
 
     name: str
     graph: LinkGraph
-    start: int
+    starts: tuple[int, ...]
     targets: NDArray[np.bool_]
-    relevance: NDArray[np.float64]  # what the crawl hears
+    relevance: NDArray[np.float64]  # what the crawl hears; NaN: nothing
     text: WebText | None = None
 
     @classmethod
     def of(
         cls,
         graph: LinkGraph,
-        start: int,
+        start: int | Sequence[int],
         truth: ArrayLike,
         heard: ArrayLike | None = None,
         text: WebText | None = None,
         name: str = "",
+        threshold: float = TARGET,
     ) -> Task:
-        """Find the pages whose true relevance is at least one half; a crawl hears `heard`, or the truth."""
+        """Find the pages whose true relevance is at least the threshold; a crawl hears `heard`, or the truth."""
         relevance = checked_relevance(graph.n_pages, truth)
-        if not 0 <= start < graph.n_pages:
-            raise InputError(f"start: page {start} is not in the graph")
-        targets = relevance >= TARGET
-        reached = distances(graph, [start]) >= 0
+        starts = (start,) if isinstance(start, int) else tuple(map(int, start))
+        for page in starts:
+            if not 0 <= page < graph.n_pages:
+                raise InputError(f"start: page {page} is not in the graph")
+        if not starts:
+            raise InputError("start: no page is named")
+        targets = relevance >= threshold
+        reached = distances(graph, starts) >= 0
         if not (targets & reached).any():
             what = "no page is relevant" if not targets.any() else "no relevant page can be reached from the start"
-            raise InputError(f"labels: {what} (relevance of {TARGET} or more)")
-        told = relevance if heard is None else checked_relevance(graph.n_pages, heard)
-        return cls(name, graph, start, targets & reached, told, text)
+            raise InputError(f"{name or 'labels'}: {what} (relevance of {threshold:g} or more)")
+        told = relevance if heard is None else heard_relevance(graph.n_pages, heard)
+        return cls(name, graph, starts, targets & reached, told, text)
 
 
 @dataclass(frozen=True)
@@ -80,8 +87,10 @@ class Harvest:
     n_fetched: int
     cpu_s: float
     curve: Curve
+    is_untrained: bool = False  # it would have had to learn on other sites
 
     def as_dict(self) -> dict[str, Any]:
+        remark = {"untrained": True} if self.is_untrained else {}
         return {
             "policy": self.policy,
             "area": round(self.area, 4),
@@ -89,6 +98,7 @@ class Harvest:
             "n_fetched": self.n_fetched,
             "cpu_s": round(self.cpu_s, 3),
             "curve": {"positions": self.curve.positions.tolist(), "values": self.curve.values.tolist()},
+            **remark,
         }
 
 
@@ -141,8 +151,9 @@ def compare_harvests(
         spec = PolicySpec.parse(name)
         policy = copy.copy(trained[name]) if trained and name in trained else make_policy(spec.name, **spec.settings)
         with measured() as cost:
-            trace = simulate(task.graph, policy, [task.start], relevance=task.relevance, text=task.text)
-        results.append(harvest(name, trace.order, task.targets, cost.cpu_s))
+            trace = simulate(task.graph, policy, list(task.starts), relevance=task.relevance, text=task.text)
+        found = harvest(name, trace.order, task.targets, cost.cpu_s)
+        results.append(replace(found, is_untrained=isinstance(policy, TrainedPolicy) and not policy.is_trained))
     return HarvestComparison(
         task=task.name,
         n_pages=task.graph.n_pages,

@@ -7,20 +7,17 @@ import re
 
 import numpy as np
 
+from orienteer.crawl.archived_body import archived_body
 from orienteer.crawl.live import is_html
 from orienteer.errors import MissingExtraError
 from orienteer.extract.charset import decoded
 from orienteer.extract.language import detected
 from orienteer.extract.page import Page, extract_page
-from orienteer.fetch.body import BodyError, unpacked
-from orienteer.fetch.headers import Headers
-from orienteer.fetch.outcome import charset_in
 from orienteer.frontier.seen import SeenUrls
 from orienteer.store.archive import Archive
 from orienteer.store.page_texts import PageText
 from orienteer.store.survey import Readable
 
-_MAX_BYTES = 64 << 20  # more than any crawl keeps of a page
 _MAX_CHARS = 1_000_000
 _MAX_ANCHOR_CHARS = 100
 _HAS_WORD = re.compile(r"\w")
@@ -59,13 +56,7 @@ class ArchiveReader:
         )
 
     def _content(self, page: Readable, url: str) -> Page:
-        archived = self._archive.read(page.place)
-        headers = Headers(archived.headers)
-        charset = charset_in(headers)
-        try:
-            body = unpacked(archived.body, headers.get_all("content-encoding"), _MAX_BYTES)
-        except BodyError:
-            body = b""
+        body, charset = archived_body(self._archive, page.place)
         content = extract_page(body if is_html(page.content_type) else b"", url, charset)
         if page.content_type == "text/plain":
             content.text = decoded(body, charset)
