@@ -151,12 +151,10 @@ def _remarks(facts: dict[str, Any]) -> list[str]:
     """What a topic adds to the figures."""
     lines = []
     if facts.get("n_left_out"):
-        lines.append(f"{counted(facts['n_left_out'], 'page')} that nobody has fetched left out.")
+        lines.append(f"Left out: {counted(facts['n_left_out'], 'page')} that nobody has fetched.")
     if facts.get("has_words") is False:
         lines.append("There are no texts: the policies hear no words.")
     if "precision" in facts:
         shown = ["–" if facts[name] is None else f"{100 * facts[name]:.0f} %" for name in ("precision", "recall")]
-        lines.append(
-            f"The policies hear the topic: {shown[0]} of what it takes for relevant is, and it finds {shown[1]}."
-        )
+        lines.append(f"The policies hear the topic, whose precision is {shown[0]} and whose recall is {shown[1]}.")
     return lines

@@ -177,6 +177,10 @@ def _pages_in(files: list[Path], graph: LinkGraph, is_page: NDArray[np.bool_], p
 
 
 def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) -> TopicWeb:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    if path.is_dir() and not (path / "graph.json").is_file():
+        raise InputError(f"{path}: this is no crawl folder and no graph, and there are no WARC files in it")
     if topic.reads_text:
         raise InputError(
             f"{path}: a graph has no texts, and a topic of kind {topic.name} reads them; name a crawl folder or a WARC "
