@@ -110,12 +110,9 @@ def test_training_for_people_and_for_machines(place: Path, tmp_path: Path) -> No
     assert (facts["policy"], facts["topic"], facts["threshold"]) == ("context-graph:layers=3", None, 0.4)
     assert facts["sites"][0]["n_pages"] == 67
     assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "orchids-context-graph.npz").read_bytes()
-    again = json.loads(
-        orienteer(
-            "simulate", place / "web.npz", "-p", "context-graph", "--set", f"model={facts['model']}", "--json"
-        ).stdout
-    )
-    assert again["policy"] == f"context-graph:model={facts['model']}"
+    model = f"model={facts['model']}"
+    simulated = orienteer("simulate", place / "web.npz", "-p", "context-graph", "--set", model, "--json")
+    assert json.loads(simulated.stdout)["policy"] == f"context-graph:{model}"
 
 
 def test_a_crawl_by_a_trained_policy(place: Path, tmp_path: Path) -> None:

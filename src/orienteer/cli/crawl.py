@@ -33,7 +33,7 @@ def crawl(
         None,
         "--policy",
         "-p",
-        help="What to fetch next, such as fractional:inter_host_weight=20.",
+        help="What to fetch next, such as fractional:inter_host_weight=20 or apprentice:model=FILE.",
         rich_help_panel=_GOAL,
     ),
     topic: Path | None = typer.Option(
