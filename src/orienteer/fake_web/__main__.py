@@ -1,4 +1,5 @@
-"""`python -m orienteer.fake_web PATH [--port N]`: serve a graph, or a folder or archive of pages, until Ctrl-C."""
+"""`python -m orienteer.fake_web PATH|--community [--port N]`: serve a graph, a folder or archive of pages, or the small
+town of the demo, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ import threading
 from collections.abc import Sequence
 
 from orienteer.errors import OrienteerError
+from orienteer.fake_web.community.addresses import HOME
+from orienteer.fake_web.community.site import CommunitySite, seen_at
 from orienteer.fake_web.opening import site_at
 from orienteer.fake_web.process import allow_many_connections
 from orienteer.fake_web.server import FakeWeb
@@ -16,7 +19,11 @@ from orienteer.fake_web.server import FakeWeb
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m orienteer.fake_web", description="Serve a whole web on loopback.")
-    parser.add_argument("path", help="a link graph in any format, or a folder or .tar[.gz|.zst] of <host>/<path> files")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "path", nargs="?", help="a link graph in any format, or a folder or .tar[.gz|.zst] of <host>/<path> files"
+    )
+    what.add_argument("--community", action="store_true", help="the small town of the demo, to be seen in a browser")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: any free one)")
     options = parser.parse_args(arguments)
     stopped = threading.Event()
@@ -24,9 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, lambda *_: stopped.set())
     allow_many_connections()
     try:
-        site = site_at(options.path)
+        site = CommunitySite() if options.community else site_at(options.path)
         with FakeWeb(site, options.port, remembers_requests=False) as web:
             _tell(web.address, site.urls())
+            if options.community:
+                print(f"In a browser: {seen_at(HOME, web.port)}", flush=True)
             stopped.wait()
     except OrienteerError as error:
         print(f"fake_web: {error}", file=sys.stderr)

@@ -1,0 +1,133 @@
+"""Pages of the community, and how they look: plain HTML with the colours of their host, fit for a browser.
+
+Addresses are written without a port. `PORT` stands in the HTML where one belongs, and is filled in as each request has
+it: the same web can be had under its bare names (`--connect-to`), and under `http://name.localhost:port/`, which a
+browser opens without being told how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.community.writing import Writer
+
+PORT = "\x00"  # occurs in no HTML
+
+
+class Link(NamedTuple):
+    text: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of the community or around it: what stands at the top and at the bottom of all its pages."""
+
+    name: str
+    title: str
+    colour: str
+    menu: tuple[Link, ...]
+    foot: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """`text` is paragraphs, `lists` are links under headings, `by` who wrote it and when; `bare`: the print version."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    lists: tuple[tuple[str, tuple[Link, ...]], ...] = ()
+    by: str = ""
+    language: str = "en"
+    picture: str = ""
+    bare: bool = False
+
+
+class Pages:
+    """The pages of a web as they are written, by their URLs; `week` tells how old the web is."""
+
+    def __init__(self, rng: int, week: int) -> None:
+        self.rng = rng
+        self.week = week
+        self.hosts: dict[str, Host] = {}
+        self.robots: dict[str, str] = {}
+        self.at: dict[str, Page | Answer] = {}
+
+    def writer(self, *key: object) -> Writer:
+        return Writer(self.rng, *key)
+
+    def link(self, url: str, text: str | None = None) -> Link:
+        """A link to a page that is written already, by its title."""
+        page = self.at[url]
+        assert text is not None or isinstance(page, Page)
+        return Link(text or page.title, url)  # type: ignore[union-attr]
+
+    def links(self, urls: list[str]) -> tuple[Link, ...]:
+        return tuple(map(self.link, urls))
+
+    def write_listing(self, url: str, title: str, urls: list[str], per_page: int) -> None:
+        """A list in several pages, each linked to the next."""
+        n_pages = -(-len(urls) // per_page)
+        for k in range(n_pages):
+            lists = [("", self.links(urls[k * per_page : (k + 1) * per_page]))]
+            if k + 1 < n_pages:
+                lists.append(("", (Link("Older ones", f"{url}/{k + 2}"),)))
+            number = f", page {k + 1}" if k else ""
+            self.at[url + (f"/{k + 1}" if k else "")] = Page(title + number, (), tuple(lists))
+
+
+_STYLE = """
+body{margin:0;font:17px/1.55 Georgia,serif;color:#222;background:#faf9f6}
+header,footer{background:COLOUR;color:#fff;padding:.7em 1.2em;font-family:system-ui,sans-serif}
+header a,footer a{color:#fff;margin-right:1em}header b{font-size:1.25em;display:block}
+main{max-width:44em;margin:1.5em auto;padding:0 1.2em}h1{line-height:1.2}.by{color:#666;font-style:italic}
+img{max-width:100%}li{margin:.2em 0}@media print{header,footer{display:none}}
+"""
+
+
+def rendered(page: Page, host: Host) -> str:
+    """The page as HTML."""
+    own = f"http://{host.name}"
+
+    def anchors(links: tuple[Link, ...]) -> str:
+        return " ".join([_anchor(link, own) for link in links])
+
+    parts = [
+        f'<!DOCTYPE html>\n<html lang="{page.language}"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width">',
+        f"<title>{escape(page.title)}</title><style>{_STYLE.replace('COLOUR', host.colour)}</style></head>\n<body>",
+    ]
+    if not page.bare:
+        parts.append(f"<header><b>{escape(host.title)}</b><nav>{anchors(host.menu)}</nav></header>\n")
+    parts.append(f"<main><h1>{escape(page.title)}</h1>\n")
+    if page.by:
+        parts.append(f'<p class="by">{escape(page.by)}</p>\n')
+    if page.picture:
+        parts.append(f'<p><a href="{escape(page.picture)}"><img src="{escape(page.picture)}" alt=""></a></p>\n')
+    parts += [f"<p>{escape(paragraph)}</p>\n" for paragraph in page.text]
+    for heading, links in page.lists:
+        items = "".join([f"<li>{_anchor(link, own)}</li>\n" for link in links])
+        parts.append(f"<h2>{escape(heading)}</h2>\n<ul>\n{items}</ul>\n")
+    parts.append("</main>\n")
+    if not page.bare:
+        parts.append(f"<footer>{anchors(host.foot)}</footer>\n")
+    parts.append("</body></html>\n")
+    return "".join(parts)
+
+
+def _anchor(link: Link, own: str) -> str:
+    if link.url.startswith(own + "/"):
+        href = link.url[len(own) :]
+    else:
+        name, slash, path = link.url.removeprefix("http://").partition("/")
+        href = f"http://{name}{PORT}{slash}{path}"
+    return f'<a href="{escape(href)}">{escape(link.text)}</a>'
+
+
+def slug(title: str) -> str:
+    """The title as a part of an address: `Roadworks in Mill Lane` is `roadworks-in-mill-lane`."""
+    letters = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in title.lower())
+    return "-".join(letters.split())
