@@ -84,9 +84,8 @@ def write_abroad(pages: Pages) -> None:
 
 def _write_stranger(pages: Pages, stranger: _Stranger) -> None:
     host, home, town = stranger.host, at(stranger.host), TOWN_ABROAD[stranger.host]
-    about = at(host, "/about")
     featured = stranger.mentions[0]
-    menu = (Link(stranger.title, home), Link("About", about), Link(_KNOWN_FOR[featured], featured))
+    menu = (Link(stranger.title, home), Link(_KNOWN_FOR[featured], featured))
     pages.hosts[host] = Host(host, stranger.title, stranger.colour, menu)
     urls = [at(host, f"/{number}") for number in range(stranger.n_pages)]
     titles = [pages.writer(url).headline(stranger.topic) for url in urls]
@@ -97,12 +96,10 @@ def _write_stranger(pages: Pages, stranger: _Stranger) -> None:
     known = tuple(Link(_KNOWN_FOR[url], url) for url in stranger.mentions)
     text = pages.writer(town).paragraphs(8, stranger.topic)
     pages.at[town] = Page(stranger.town, text, (("→", known),), language=stranger.language)
-    latest = (*pages.links(urls[:12]), Link(stranger.town, town))
+    friends = (Link(other.title, at(other.host)) for other in _STRANGERS[:3] if other.host != host)
+    latest = (*pages.links(urls[:12]), Link(stranger.town, town), *friends)
     text = pages.writer(home).paragraphs(4, stranger.topic)
     pages.at[home] = Page(stranger.title, text, (("→", latest),), language=stranger.language)
-    friends = tuple(Link(other.title, at(other.host)) for other in _STRANGERS[:3] if other.host != host)
-    text = pages.writer(about).paragraphs(4, stranger.topic)
-    pages.at[about] = Page(f"About: {stranger.title}", text, (("→", friends),), language=stranger.language)
 
 
 def _links(pages: Pages, stranger: _Stranger, number: int, urls: list[str], titles: list[str]) -> tuple[Link, ...]:

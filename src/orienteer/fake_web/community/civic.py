@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.community import events, files
 from orienteer.fake_web.community.addresses import (
     CAR_PARK,
@@ -24,7 +23,7 @@ from orienteer.fake_web.community.addresses import (
     WAYFARER,
     at,
 )  # fmt: skip
-from orienteer.fake_web.community.page import Host, Link, Page, Pages, slug
+from orienteer.fake_web.community.page import Host, Link, Moved, Page, Pages, slug
 from orienteer.fake_web.community.phrases import WORDS
 
 N_MEETINGS = 90
@@ -47,8 +46,8 @@ _SIGN_IN = Page("Please sign in", ("This page is not for everybody. Please sign 
 TOWN_FOOT = (Link("Town hall", HOME), Link("The Courier", at(COURIER)))
 LOCAL_FOOT = (
     *TOWN_FOOT,
-    Link("Opening hours of the town hall", HALL_HOURS),
-    Link("Parking in Bridge Street", CAR_PARK),
+    Link("When the town hall is open", HALL_HOURS),
+    Link("Where to park", CAR_PARK),
 )
 
 
@@ -78,10 +77,10 @@ def write_hall(pages: Pages) -> None:
             ("In town", _neighbours()),
         ),
     )
-    pages.at[at(HALL, "/calendar/")] = redirect_to("/calendar/2026-05", 302)
-    pages.at[at(HALL, "/index.html")] = redirect_to("/")
-    pages.at[at(HALL, "/hours")] = redirect_to("/opening-hours")
-    pages.at[at(TOWN)] = redirect_to(f"{HOME}")
+    pages.at[at(HALL, "/calendar/")] = Moved(events.first_month(HALL), 302)
+    pages.at[at(HALL, "/index.html")] = Moved(HOME)
+    pages.at[at(HALL, "/hours")] = Moved(HALL_HOURS)
+    pages.at[at(TOWN)] = Moved(HOME)
     pages.at[at(HALL, "/streets")] = Page("Streets and roadworks", (), (("Streets", pages.links(streets)),))
 
 
@@ -238,7 +237,11 @@ def write_library(pages: Pages) -> None:
     text = ("Opening hours of the library: Tuesday to Saturday from ten to six, on Wednesday until eight.",)
     pages.at[hours] = Page("Opening hours of the library", text + pages.writer(hours).paragraphs(3, "library"))
     text = pages.writer("join").paragraphs(4, "library")
-    forms = (Link("Opening hours", hours), Link("Library cards", at(HALL, "/services/library-cards")))
+    forms = (
+        Link("Opening hours", hours),
+        Link("Read the Courier here", at(COURIER, "/index.php")),
+        Link("Library cards", at(HALL, "/services/library-cards")),
+    )
     pages.at[at(LIBRARY, "/join")] = Page("Become a member", text, (("See also", forms),))
     lists = (("Visit us", (Link("Opening hours", hours), Link("All our books", at(LIBRARY, "/all")))),
              ("Shelves", pages.links(shelves[-4:])),
@@ -294,7 +297,8 @@ def write_school(pages: Pages) -> None:
     lists = (
         ("Letters home", tuple(pages.link(url) for url in reversed(letters[-5:]))),
         ("For parents", (Link("Office", office), Link("School places", at(HALL, "/services/school-places")),
-                         Link("Lantern festival: road closures", CLOSURES), Link("Old site", at(SCHOOL, "/2011/")))),
+                         Link("Lantern festival: road closures", CLOSURES), Link("Our old site", at(SCHOOL, "/2011/")),
+                         Link("Town hall", at(HALL, "/index.html")))),
     )  # fmt: skip
     pages.at[at(SCHOOL)] = Page("Harbour School", pages.writer(SCHOOL).paragraphs(6, "school"), lists)
 

@@ -9,6 +9,9 @@ import zlib
 from orienteer.fake_web.answers import Answer
 
 _WIDTH, _HEIGHT = 320, 180
+_SKIES = ((186, 214, 235), (240, 205, 170), (205, 210, 216), (150, 180, 215))
+_HILLS = ((86, 122, 80), (120, 112, 82), (70, 100, 96), (143, 128, 100))
+_SEAS = ((74, 112, 139), (58, 92, 104), (104, 132, 142), (64, 84, 120))
 
 
 def pdf(text: str) -> Answer:
@@ -34,7 +37,7 @@ def pdf(text: str) -> Answer:
 def picture(rng: int, name: str) -> Answer:
     """A PNG of hills, sea and sky; each name has its own."""
     draw = random.Random(f"{rng}/{name}")
-    sky, hill, sea = ((draw.randrange(120, 250), draw.randrange(120, 220), draw.randrange(60, 200)) for _ in range(3))
+    sky, hill, sea = (draw.choice(colours) for colours in (_SKIES, _HILLS, _SEAS))
     horizon, peak = draw.randrange(60, 110), draw.randrange(40, _WIDTH - 40)
     rows = []
     for y in range(_HEIGHT):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.community import files
 from orienteer.fake_web.community.addresses import (
     BLUE_CHEESE,
@@ -27,7 +26,7 @@ from orienteer.fake_web.community.addresses import (
     at,
 )  # fmt: skip
 from orienteer.fake_web.community.civic import LOCAL_FOOT, TOWN_FOOT
-from orienteer.fake_web.community.page import Host, Link, Page, Pages, slug
+from orienteer.fake_web.community.page import Host, Link, Moved, Page, Pages, slug
 from orienteer.fake_web.community.phrases import WORDS
 
 N_ROOMS, CASES_PER_ROOM, OBJECTS_PER_CASE = 10, 5, 4
@@ -35,6 +34,7 @@ N_STATIONS = 12
 FIRST_SEASON, LAST_SEASON, RACES_PER_SEASON = 1992, 2025, 3
 N_TRADERS, N_ADS, ADS_PER_WEEK = 36, 210, 9
 _ADS_PER_PAGE = 10
+_SOLD_IN_WEEKS = 21  # or withdrawn
 N_NIGHTS, N_DOUBLE_STARS = 60, 24
 
 _AD_KINDS = ("boats", "furniture", "plants", "lessons", "rooms", "lost and found")
@@ -140,22 +140,24 @@ def write_rowing(pages: Pages) -> None:
 
 
 def write_market(pages: Pages) -> None:
-    """Traders, and small ads: each week some are new, and the oldest are gone, though others still link to them."""
+    """Traders, and small ads: each week some are new and some are gone, though others still link to them."""
     menu = [("Market", "/"), ("Traders", "/traders"), ("Small ads", "/ads")]
     links = tuple(Link(text, at(MARKET, path)) for text, path in menu)
     pages.hosts[MARKET] = Host(MARKET, "Quillhaven Market", "#a14d1a", links, LOCAL_FOOT)
     by_kind: dict[str, list[str]] = {kind: [] for kind in _AD_KINDS}
-    first = ADS_PER_WEEK * pages.week
-    for number in range(first, first + N_ADS):
+    ads: list[str] = []
+    for number in range(N_ADS + ADS_PER_WEEK * pages.week):
+        if 0 < number % _SOLD_IN_WEEKS <= pages.week:
+            continue
         url = _ad(number)
         writer = pages.writer(url)
         kind = writer.draw.choice(_AD_KINDS)
-        similar = tuple(Link("A similar ad", _ad(number - back)) for back in (1,) if number >= back)
-        onwards = (("See also", (*similar, Link(kind.capitalize(), _kind(kind)))),)
+        onwards = (("See also", (Link("A similar ad", _ad(max(number - 1, 0))), Link(kind.capitalize(), _kind(kind)))),)
         pages.at[url] = Page(
             writer.headline("market"), writer.paragraphs(5, "market"), onwards, by=f"No. {number + 5000}"
         )
         by_kind[kind].append(url)
+        ads.append(url)
     for kind, urls in by_kind.items():
         pages.write_listing(_kind(kind), kind.capitalize(), urls[::-1], _ADS_PER_PAGE)
     kinds = [_kind(kind) for kind in _AD_KINDS]
@@ -167,11 +169,11 @@ def write_market(pages: Pages) -> None:
         pages.at[url] = Page(f"{name}: stall {number + 1}", pages.writer(url).paragraphs(6, "market"))
         traders.append(url)
     pages.at[at(MARKET, "/traders")] = Page("Traders", (), (("Traders", pages.links(traders)),))
-    newest = tuple(pages.link(_ad(number)) for number in range(first + N_ADS - 1, first + N_ADS - 7, -1))
+    newest = pages.links(ads[:-7:-1])
     rules = (Link("Street trading", at(HALL, "/services/street-trading")), Link("Stalls at the festival", CLOSURES))
     lists = (("New ads", newest), ("Traders", pages.links(traders[:4])), ("Rules", rules))
     pages.at[at(MARKET)] = Page("Quillhaven Market", pages.writer(MARKET).paragraphs(5, "market"), lists)
-    pages.at[at(MARKET, "/stalls.html")] = redirect_to("/traders")
+    pages.at[at(MARKET, "/stalls.html")] = Moved(at(MARKET, "/traders"))
 
 
 def _ad(number: int) -> str:
@@ -186,7 +188,7 @@ def write_visit(pages: Pages) -> None:
     """For visitors, in three languages."""
     menu = tuple(Link(name, at(VISIT, f"/{language}/")) for language, _, name in _LANGUAGES)
     pages.hosts[VISIT] = Host(VISIT, "Visit Quillhaven", "#b0553a", menu, TOWN_FOOT)
-    pages.at[at(VISIT)] = redirect_to("/en/", 302)
+    pages.at[at(VISIT)] = Moved(at(VISIT, "/en/"), 302)
     for language, topic, _ in _LANGUAGES:
         _write_guide(pages, language, topic)
     text: tuple[str, ...] = (

@@ -22,6 +22,13 @@ class Link(NamedTuple):
     url: str
 
 
+class Moved(NamedTuple):
+    """What has another address now."""
+
+    url: str
+    status: int = 301
+
+
 @dataclass(frozen=True)
 class Host:
     """A host of the community or around it: what stands at the top and at the bottom of all its pages."""
@@ -54,7 +61,7 @@ class Pages:
         self.week = week
         self.hosts: dict[str, Host] = {}
         self.robots: dict[str, str] = {}
-        self.at: dict[str, Page | Answer] = {}
+        self.at: dict[str, Page | Moved | Answer] = {}
 
     def writer(self, *key: object) -> Writer:
         return Writer(self.rng, *key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.community import files
 from orienteer.fake_web.community.addresses import (
     ATLAS,
@@ -29,7 +28,7 @@ from orienteer.fake_web.community.addresses import (
     at,
 )  # fmt: skip
 from orienteer.fake_web.community.civic import TOWN_FOOT
-from orienteer.fake_web.community.page import Host, Link, Page, Pages, slug
+from orienteer.fake_web.community.page import Host, Link, Moved, Page, Pages, slug
 
 TODAY = date(2026, 5, 4)
 N_ARTICLES, ARTICLES_PER_WEEK = 520, 8
@@ -77,7 +76,7 @@ def write_courier(pages: Pages) -> None:
     service = (Link("Lantern festival: road closures", CLOSURES), pages.link(months[-1], "All articles of this month"))
     text = (f"Monday, {TODAY + timedelta(weeks=pages.week):%d %B %Y}. News from the harbour, the hill and the lanes.",)
     pages.at[at(COURIER)] = Page("The Quillhaven Courier", text, (("Today", front), ("Service", service)))
-    pages.at[at(COURIER, "/index.php")] = redirect_to("/")
+    pages.at[at(COURIER, "/index.php")] = Moved(at(COURIER))
 
 
 def _chapter(number: int) -> str:
@@ -178,7 +177,7 @@ def _write_blog(
         urls.append(url)
     latest = tuple(pages.link(url) for url in reversed(urls[-8:]))
     pages.at[home] = Page(title, pages.writer(home).paragraphs(3, topic), (("Latest", latest),))
-    friends = [Link("Market", at(MARKET)), Link("The Courier", at(COURIER))]
+    friends = [Link("Market", at(MARKET)), Link("Stalls", at(MARKET, "/stalls.html")), Link("The Courier", at(COURIER))]
     if known_for is not None and abroad is not None:
         friends = [Link("What people ask me about", known_for), Link("Elsewhere", at(abroad)), *friends]
     pages.at[about] = Page("About me", pages.writer(about).paragraphs(4, topic, "town"), (("Links", tuple(friends)),))

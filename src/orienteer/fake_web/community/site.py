@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.changing import Changes
 from orienteer.fake_web.community import abroad, civic, events, leisure, press
 from orienteer.fake_web.community.addresses import HALL, TOWN
-from orienteer.fake_web.community.page import PORT, Page, Pages, rendered
+from orienteer.fake_web.community.page import PORT, Moved, Page, Pages, rendered
 from orienteer.fake_web.site import RequestHeaders, Site
 
 _NOT_HERE = Page("Not found", ("There is no such page.",))
@@ -44,8 +45,14 @@ class CommunitySite(Site):
     def week(self) -> int:
         return self._pages.week
 
-    def pass_a_week(self) -> None:
+    def pass_a_week(self) -> Changes:
+        """The web of a week later; what has changed, by URL."""
+        before = self._pages.at
         self._write(self.week + 1)
+        now = {url: page for url, page in self._pages.at.items() if isinstance(page, Page)}
+        edited = (url for url, page in now.items() if before.get(url, page) != page)
+        deleted = (url for url, page in before.items() if isinstance(page, Page) and url not in now)
+        return Changes(frozenset(now.keys() - before.keys()), frozenset(edited), frozenset(deleted))
 
     def urls(self) -> list[str]:
         """Of all pages, without files, redirects and the endless calendar."""
@@ -66,6 +73,8 @@ class CommunitySite(Site):
             made = events.calendar_page(self.rng, HALL, target)
         if isinstance(made, Answer):
             return made
+        if isinstance(made, Moved):
+            return redirect_to(_with_port(made.url, colon + port), made.status)
         html = self._html.get(url)
         if html is None:
             if name not in pages.hosts:
@@ -78,8 +87,12 @@ class CommunitySite(Site):
 
 def seen_at(url: str, port: int) -> str:
     """The address of a page where the web is served on this port: for a browser, and for a crawl of what it shows."""
+    return _with_port(url, f":{port}")
+
+
+def _with_port(url: str, port: str) -> str:
     name, slash, path = url.removeprefix("http://").partition("/")
-    return f"http://{name}:{port}{slash}{path}"
+    return f"http://{name}{port}{slash}{path}"
 
 
 def is_of_town(url: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import cache
 
 from orienteer.fake_web.community.headlines import HEADLINES
 from orienteer.fake_web.community.phrases import SENTENCES, WORDS
 
 _SENTENCES_PER_PARAGRAPH = 4
+_BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
 
 
 class Writer:
@@ -19,7 +21,7 @@ class Writer:
 
     def filled(self, phrase: str) -> str:
         """The phrase with words drawn for its places; `{Name}` begins with a capital letter."""
-        return phrase.format_map(_Drawn(self.draw))
+        return _BEFORE_VOWEL.sub(r"\1n", phrase.format_map(_Drawn(self.draw)))
 
     def headline(self, topic: str) -> str:
         text = self.filled(self.draw.choice(HEADLINES[topic]))

@@ -1,0 +1,236 @@
+"""The demo, parts 1 to 3: where to start, what to fetch and when to stop, and what is new a week later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from orienteer.cli import display
+from orienteer.cli.crawl_display import certificate_in_words
+from orienteer.cli.demo_stage import Stage, watching
+from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
+from orienteer.errors import OrienteerError
+from orienteer.graph.coverage import percent
+from orienteer.progress import Progress
+
+if TYPE_CHECKING:
+    from orienteer.crawl.session import Report
+    from orienteer.crawl.start_pages import StartPages
+
+GOAL = 0.98
+_FIRST_LOOK = 300  # pages
+_N_SEEDS, _HOPS = 5, 3
+_N_DRAWS = 20
+_AT_MOST = 8000  # pages: whoever cannot prove enough must not stay in the calendar for ever
+_KILLED_AFTER = 250  # pages
+_PATIENCE_S = 60.0  # for them
+_CALENDAR = "/calendar/"
+
+
+def choose_seeds(stage: Stage, progress: Progress) -> StartPages:
+    """Part 1: a first look from the one page that everybody knows, and the pages from which the most is reached."""
+    from orienteer.crawl.session import live_crawl
+    from orienteer.crawl.start_pages import StartSettings, start_pages
+
+    stage.begin("1. Where to start")
+    first = stage.scratch / "first-look"
+    seen = live_crawl(
+        stage.home, first, scope="site", budget=_FIRST_LOOK, settings=stage.settings(),
+        watch=watching(progress, "a first look"),
+    )  # fmt: skip
+    start = start_pages(first, StartSettings(_N_SEEDS, _HOPS, trust_by="value"), progress)
+    found = start.selection
+    stage.say(
+        f"A first look from the home page of the town hall: {seen.figures.n_done:,} pages fetched, {found.n_pages:,} "
+        f"known. Of these, {len(start.seeds)} are chosen that reach the most within {_HOPS} links: "
+        f"{display.share(found.value, found.total_value)} of the value of them all. {_N_SEEDS} pages drawn at random "
+        f"reach {100 * _reached_by_chance(first):.0f} % on average. Each seed is trusted for what it adds."
+    )
+    table = display.columns_table(None, ("seed", False), ("pages it adds", True), ("trust", True))
+    total = sum(start.trust)
+    for url, trust, seed in zip(start.seeds, start.trust, found.seeds, strict=True):
+        table.add_row(stage.short(url), f"{seed.n_pages:,}", f"{100 * trust / total:.1f} %")
+    stage.show(table)
+    return start
+
+
+def _reached_by_chance(folder: Path) -> float:
+    """The share of the value that as many random pages reach, on average."""
+    from orienteer.crawl.page_values import paper_value_of_crawl
+    from orienteer.crawl.snapshot import web_at
+    from orienteer.seeds.select import seed_selection
+
+    web = web_at(folder)
+    value = paper_value_of_crawl(web)
+    draws = [seed_selection(web.graph, _N_SEEDS, _HOPS, "random", value, rng=rng) for rng in range(_N_DRAWS)]
+    return sum(draw.share(draw.value) for draw in draws) / _N_DRAWS
+
+
+def crawl_and_compare(stage: Stage, start: StartPages, progress: Progress) -> None:
+    """Part 2: the crawl, killed and gone on with; and the same in the order that most crawlers take."""
+    from orienteer.crawl.session import live_crawl
+
+    stage.begin("2. What to fetch next, and when to stop")
+    stage.say(
+        f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is proved to be fetched. "
+        "It runs in a process of its own at first, which is ended by force."
+    )
+    tables = stage.settings(trust=start.trust)
+    killed = _killed(stage, start)
+    ours = live_crawl(
+        start.seeds, stage.folder, scope="site", until=GOAL, budget=_AT_MOST, settings=tables,
+        watch=watching(progress, "crawling"),
+    )  # fmt: skip
+    _tell_crawl(stage, ours, killed)
+    tables["crawl"] |= {"by_certificate": True, "archive": False, "near_duplicates": "off"}
+    tables["politeness"]["delay_s"] = 0.0
+    simple_folder = stage.scratch / "breadth-first"
+    simple = live_crawl(
+        start.seeds, simple_folder, scope="site", until=GOAL, budget=_AT_MOST, policy="breadth-first", settings=tables,
+        watch=watching(progress, "the same, breadth first"),
+    )  # fmt: skip
+    _compare(stage, ours, simple, simple_folder)
+
+
+class _Killed(NamedTuple):
+    """What a killed crawl had acknowledged, and the number of requests until then."""
+
+    urls: frozenset[str]
+    n_requests: int
+
+
+def _killed(stage: Stage, start: StartPages) -> _Killed | None:
+    """Begin the crawl in a process of its own, and kill it; None where it was too quick for that."""
+    from orienteer.crawl.plan import CrawlPlan
+
+    crawl = {"seeds": start.seeds, "until": GOAL, "budget": _AT_MOST, "trust": start.trust}
+    plan = CrawlPlan.of_tables(stage.settings(**crawl) | {"scope": {"kind": "site"}}, "the demo")
+    settings = stage.scratch / "plan.toml"
+    settings.write_text(plan.to_toml(), encoding="utf-8")
+    options = ["--settings", str(settings), "--output", str(stage.folder), "--quiet"]
+    command = [sys.executable, "-m", "orienteer", "crawl", *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            patient_until = time.monotonic() + _PATIENCE_S
+            while process.poll() is None and time.monotonic() < patient_until:
+                if len(_acknowledged(stage.folder)) >= _KILLED_AFTER:
+                    break
+                time.sleep(0.02)
+            was_running = process.poll() is None
+        finally:
+            process.kill()
+    urls = _acknowledged(stage.folder)
+    return _Killed(urls, len(stage.web.requests)) if was_running and urls else None
+
+
+def _acknowledged(folder: Path) -> frozenset[str]:
+    """The URLs of the pages that a crawl would still have after its end by force."""
+    from orienteer.store.survey import Survey
+
+    with suppress(OrienteerError), Survey(folder / "crawl.db") as survey:  # OrienteerError: there is nothing yet
+        return frozenset(survey.urls([page for page, _, _ in survey.all_states()]))
+    return frozenset()
+
+
+def _tell_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
+    figures, proved = report.figures, report.figures.certificate
+    n_calendar, n_waiting = _calendar_pages(stage.folder)
+    rows = facts_grid()
+    add_fact(rows, "killed", _after_the_kill(stage, killed))
+    proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
+    reached = "is proved" if report.goal_reached else f"is not proved ({report.stopped_because})"
+    add_fact(rows, "enough", f"{goal_share(GOAL)} {reached} after {figures.n_done:,} pages: {proof}")
+    add_fact(rows, "left out", f"all that waits in the frontier can cost {percent(proved.frontier, up=True)} at most")
+    trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and behind them is no end"
+    add_fact(rows, "a trap", trap)
+    pages = counted(figures.n_blocked, "page")
+    blocked = f"robots.txt forbids {pages}: up to {percent(proved.blocked, up=True)} is out of reach"
+    add_fact(rows, "blocked", blocked if figures.n_blocked else "")
+    add_fact(rows, "no pages", _failures(stage.folder))
+    stage.show(rows)
+
+
+def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
+    """What a crawl that was killed had to do again, as the web has seen it; nothing where it could not be killed."""
+    if killed is None:
+        return ""
+    asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
+    again = len(asked & killed.urls)
+    twice = f"{counted(again, 'page was', 'pages were')} fetched twice" if again else "no page was fetched twice"
+    return f"by kill -9, with {len(killed.urls):,} pages acknowledged; the same command went on from there, and {twice}"
+
+
+def _calendar_pages(folder: Path) -> tuple[int, int]:
+    """How many pages of the calendar a crawl has, and how many it knows besides."""
+    from orienteer.store.survey import Survey
+
+    with Survey(folder / "crawl.db") as survey:
+        n_known = sum(block.count(_CALENDAR.encode()) for block in survey.url_blocks())
+    n_fetched = sum(_CALENDAR in url for url in _acknowledged(folder))
+    return n_fetched, n_known - n_fetched
+
+
+def _failures(folder: Path) -> str:
+    """What was no page, by what it was."""
+    from orienteer.crawl.crawl import PageState
+    from orienteer.crawl.folder_status import folder_status
+
+    words = {"unwanted type": "PDF files and pictures", "http 404": "dead links"}
+    status = folder_status(folder)
+    failed = [f"{n:,} {words.get(kind, kind)}" for kind, n in status.outcomes(PageState.FAILED).items()]
+    n_moved = status.outcomes(PageState.FETCHED).get("redirect", 0)
+    if n_moved:
+        failed.append(counted(n_moved, "address that has moved", "addresses that have moved"))
+    return ", ".join(failed)
+
+
+def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) -> None:
+    headings = [("order", False), ("pages fetched", True), ("of the calendar", True), ("proved", True)]
+    table = display.columns_table(None, *headings)
+    for name, report, folder in (("certified", ours, stage.folder), ("breadth-first", simple, simple_folder)):
+        figures = report.figures
+        n_calendar = _calendar_pages(folder)[0]
+        table.add_row(name, f"{figures.n_done:,}", f"{n_calendar:,}", percent(figures.certificate.lower))
+    stage.show(table)
+    if not (ours.goal_reached and simple.goal_reached):
+        who = "Breadth-first" if ours.goal_reached else "Not every order"
+        verb = "had not proved" if ours.goal_reached else "proved"
+        stage.say(f"{who} {verb} {goal_share(GOAL)} within {_AT_MOST:,} pages.")
+        return
+    ratio = simple.figures.n_done / ours.figures.n_done
+    stage.say(
+        f"Breadth-first, the order of most crawlers, needs {ratio:.1f} times as many pages to prove as much."
+        if ratio >= 1.05
+        else "Breadth-first was as good here."
+    )
+
+
+def look_again(stage: Stage, progress: Progress) -> None:
+    """Part 3: the web has changed, and the crawl takes note."""
+    from orienteer.cli.epoch_display import kept_in_words, visits_in_words
+    from orienteer.crawl.revisiting import DAY_S
+    from orienteer.crawl.session import refresh
+
+    stage.begin("3. A week later")
+    stage.say(
+        "A refresh chooses new seeds from what is known, and asks for the pages that may have changed; servers may say "
+        "that they have not. New to the crawl are also pages that it knew and did not need until now."
+    )
+    changes = stage.site.pass_a_week()
+    report = refresh(
+        stage.folder, now=time.time() + 7 * DAY_S, budget=_AT_MOST, watch=watching(progress, "looking again")
+    )
+    assert report.library is not None
+    rows = facts_grid()
+    n_new, n_edited, n_deleted = map(len, changes)
+    changed = f"{n_new} pages are new, {n_edited} say something else, {n_deleted} are gone"
+    add_fact(rows, "the web", changed)
+    add_fact(rows, "the refresh", visits_in_words(report.figures.visits))
+    add_fact(rows, "", kept_in_words(report.figures.visits, report.refresh))
+    add_fact(rows, "the crawl now", certificate_in_words(report.library))
+    stage.show(rows)
+    stage.line("")

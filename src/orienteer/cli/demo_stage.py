@@ -1,0 +1,94 @@
+"""What the parts of the demo share: the web, the folders, and how things are said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+from orienteer.cli import display
+from orienteer.cli.running import say
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from orienteer.crawl.figures import Figures
+    from orienteer.fake_web.community.site import CommunitySite
+    from orienteer.fake_web.server import FakeWeb
+    from orienteer.progress import Progress
+
+_PATIENCE_S = 3.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the demo takes place. `folder` is that of the crawl, `scratch` for what is not kept."""
+
+    site: CommunitySite
+    web: FakeWeb
+    scratch: Path
+    folder: Path
+    out: Console = field(default_factory=display.console)
+
+    @property
+    def home(self) -> str:
+        """The page that everybody knows."""
+        from orienteer.fake_web.community.addresses import HOME
+        from orienteer.fake_web.community.site import seen_at
+
+        return seen_at(HOME, self.web.port)
+
+    def settings(self, **crawl: Any) -> dict[str, dict[str, Any]]:
+        """A crawl of this web: quick, since it is ours, and written down often, since it will be killed."""
+        return {
+            "crawl": {"commit_every_s": 0.1, "log": False, **crawl},
+            "politeness": {"delay_s": 0.004, "connections": 4},
+            "fetch": {"connect_to": self.web.address},
+        }
+
+    def short(self, url: str) -> str:
+        """A URL as it is told: without what all of them share."""
+        return url.removeprefix("http://").replace(f":{self.web.port}/", "/", 1)
+
+    def begin(self, heading: str) -> None:
+        self.out.print(f"[bold]{heading}[/bold]\n")
+
+    def say(self, text: str) -> None:
+        """A paragraph."""
+        self.out.print(text + "\n")
+
+    def line(self, text: str) -> None:
+        """A line that is not broken: there is a command in it."""
+        self.out.print(text, soft_wrap=True)
+
+    def show(self, table: RenderableType) -> None:
+        self.out.print(table)
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """The bar of all parts; where the first one takes long, it is said why."""
+        timer = Timer(_PATIENCE_S, say, ["preparing (the first run compiles, once)…"])
+        timer.daemon = True
+        timer.start()
+        try:
+            with display.progress_bar() as progress:
+
+                def moving(stage: str, done: int, total: int) -> None:
+                    timer.cancel()
+                    progress(stage, done, total)
+
+                yield moving
+        finally:
+            timer.cancel()
+
+
+def watching(progress: Progress, what: str) -> Callable[[Figures], None]:
+    """Shows how a crawl gets on."""
+
+    def watch(figures: Figures) -> None:
+        progress(what, figures.n_done, 0)
+
+    return watch

@@ -1,0 +1,133 @@
+"""The demo, parts 4 and 5: what the world makes of the town, and searches that show it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orienteer.cli import display
+from orienteer.cli.demo_stage import Stage
+from orienteer.cli.wording import counted, plain
+from orienteer.progress import Progress
+
+if TYPE_CHECKING:
+    from orienteer.crawl.estimate import EstimateReport
+    from orienteer.graph.estimation.history import Round
+    from orienteer.search.search_index import Hit, SearchIndex
+
+_AROUND, _ROUNDS = 700, 20  # pages looked at outside
+_QUERIES = ("bridge", "opening hours", "lantern festival")
+_ORDERS = {"text": "by words", "local": "inside", "global": "outside"}
+_N_SHOWN = 4  # of every kind
+_N_BEST = 3  # of each order
+_TITLE_CHARS = 44
+
+
+def ask_the_world(stage: Stage, progress: Progress) -> None:
+    """Part 4: the rank of the town's pages in the whole web."""
+    from orienteer.crawl.estimate import live_estimate
+    from orienteer.crawl.rounds import EstimateSettings
+
+    def watch(past: Round) -> None:
+        progress("looking outside", past.n_fetched, _AROUND)
+
+    stage.begin("4. What the world makes of it")
+    found = live_estimate(stage.folder, EstimateSettings(budget=_AROUND, rounds=_ROUNDS), watch=watch)
+    stage.say(
+        f"What are the town's {len(found.pages):,} pages worth in the whole web? {found.n_fetched:,} pages around it "
+        f"were looked at, those first that matter most to it. How sure is that? {_capital(str(found.outlook))}."
+    )
+    _show_outside(stage, found)
+    more, less = found.view.valued_otherwise(len(found.pages))
+    for title, standings in (
+        ("Valued more outside than inside", [page for page in more if page.position_outside < page.position_inside]),
+        ("Valued less outside than inside", [page for page in less if page.position_outside > page.position_inside]),
+    ):
+        table = display.columns_table(title, ("place outside", True), ("inside", True), ("page", False))
+        for standing in standings[:_N_SHOWN]:
+            page = stage.short(found.urls[standing.page])
+            table.add_row(f"{standing.position_outside:,}", f"{standing.position_inside:,}", page)
+        stage.show(table)
+
+
+def _show_outside(stage: Stage, found: EstimateReport) -> None:
+    title = "Who matters outside"
+    table = display.columns_table(title, ("brings in", True), ("links into the town", True), ("page outside", False))
+    for page in found.view.outside[:_N_SHOWN]:
+        share = f"{100 * page.impact:#.2g} %"
+        table.add_row(share, f"{len(page.links)} of {page.n_links}", stage.short(found.urls[page.page]))
+    stage.show(table)
+
+
+def search_in_three_orders(stage: Stage, progress: Progress) -> None:
+    """Part 5: the same words, in the order of the words, of the town, and of the world."""
+    from orienteer.search.indexing import update_index
+    from orienteer.search.search_index import SearchIndex
+
+    stage.begin("5. Search")
+    update_index(stage.folder, progress=progress)
+    links = _Links.of(stage)
+    with SearchIndex.open(stage.folder) as index:
+        stage.say(
+            f"{index.n_pages:,} pages are indexed. Each search is shown in three orders: by words alone, with the rank "
+            "inside the town, and with the rank in the whole web."
+        )
+        for words in _QUERIES:
+            _show_search(stage, index, words, links)
+
+
+def _show_search(stage: Stage, index: SearchIndex, words: str, links: _Links) -> None:
+    from rich.markup import escape
+
+    best = {order: index.search(words, rank=order, n=_N_BEST).hits for order in _ORDERS}
+    found = {hit.url: hit for hits in best.values() for hit in hits}
+    title = f'"{words}": the best of {counted(index.search(words).total, "page")}'
+    headings = [(name, True) for name in _ORDERS.values()]
+    table = display.columns_table(title, *headings, ("page", False), ("host", False))
+    for hit in sorted(found.values(), key=lambda hit: hit.positions["text"] or 0):
+        places = [_place(hit, order) for order in _ORDERS]
+        table.add_row(*places, escape(plain(hit.title, _TITLE_CHARS)), stage.short(hit.url).split(".")[0])
+    stage.show(table)
+    inside, outside = best["local"][0], best["global"][0]
+    if inside.url == outside.url:
+        stage.say("The same page comes first inside and outside.")
+    else:
+        stage.say(f"First inside: {links.told(inside)}. First outside: {links.told(outside)}.")
+
+
+def _place(hit: Hit, order: str) -> str:
+    place = hit.positions[order]
+    return f"[bold]{place}[/bold]" if place == 1 else f"{place}"
+
+
+class _Links:
+    """How many pages of the town, and how many of those looked at outside, link to a page."""
+
+    def __init__(self, from_town: dict[str, int], from_outside: dict[str, int]) -> None:
+        self._from_town = from_town
+        self._from_outside = from_outside
+
+    @classmethod
+    def of(cls, stage: Stage) -> _Links:
+        from orienteer.crawl.snapshot import graph_of_crawl
+        from orienteer.fake_web.community.site import is_of_town
+
+        graph = graph_of_crawl(stage.folder / "outside")
+        assert graph.urls is not None
+        urls = list(graph.urls)
+        counts: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        for source, url in enumerate(urls):
+            of_this_side = counts[not is_of_town(url)]
+            for target in graph.links(source).tolist():
+                of_this_side[urls[target]] = of_this_side.get(urls[target], 0) + 1
+        return cls(*counts)
+
+    def told(self, hit: Hit) -> str:
+        from rich.markup import escape
+
+        town, outside = self._from_town.get(hit.url, 0), self._from_outside.get(hit.url, 0)
+        links = f"linked from {counted(town, 'page')} in town and {outside:,} outside"
+        return f"[bold]{escape(plain(hit.title))}[/bold], {links}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
