@@ -1,37 +1,118 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
-from tests.cli.run import orienteer
+import pytest
+
+from tests.cli.run import orienteer, refused
+from tests.fake_web.client import fetch
+
+PARTS = (
+    "1. Where to start",
+    "2. What to fetch next, and when to stop",
+    "3. A week later",
+    "4. What the world makes of it",
+    "5. Search",
+    "6. See it in the browser",
+)
 
 
-def test_the_demo_tells_its_story() -> None:
-    said = orienteer("demo", "-n", 3000).stdout
-    parts = (
-        "1. A small web",
-        "2. What the pages are worth",
-        "3. A trusted start",
-        "4. What to fetch next",
-        "5. The same",
-        "6. A week later",
-        "7. One host",
-        "seen from outside",
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the demo says, at 80 columns and not on a terminal, and the crawl that it leaves."""
+    folder = tmp_path_factory.mktemp("demo") / "kept"
+    return orienteer("demo", "--keep", folder, columns=80).stdout, folder
+
+
+def test_the_demo_tells_its_story_in_order_and_in_lines_that_fit(told: tuple[str, Path]) -> None:
+    said, _ = told
+    places = [said.index(part) for part in PARTS]
+    assert places == sorted(places)
+    assert all(len(line) <= 80 for line in said[: places[-1]].split("\n"))
+    assert "\x1b" not in said
+
+
+def test_the_seeds_reach_more_than_random_pages(told: tuple[str, Path]) -> None:
+    words = " ".join(told[0].split())
+    chosen, by_chance = re.search(r"within 3 links: ([\d.]+) % .* at random reach (\d+) %", words).groups()
+    assert number(chosen) > 90 > number(by_chance)
+
+
+def test_enough_is_proved_in_fewer_pages_than_breadth_first_needs(told: tuple[str, Path]) -> None:
+    words = " ".join(told[0].split())
+    lower, upper = map(
+        number, re.search(r"is proved after .*? at least ([\d.]+) %, at most ([\d.]+) %", words).groups()
     )
-    for part in (*parts, "http://h"):
-        assert part in said
-    counts = {
-        order: int(re.search(rf"{order} .* ([\d,]+)\s*$", said, re.MULTILINE)[1].replace(",", ""))
-        for order in ("certified", "rankmass", "breadth-first")
-    }
-    assert 0 < counts["certified"] < min(counts["rankmass"], counts["breadth-first"])
-    assert re.search(r"at least 98\.\d\d %, at most 99\.\d\d %", said)
-    told = " ".join(said.split())
-    lower, upper, truth = (
-        float(figure)
-        for figure in re.search(
-            r"was proved: at least ([\d.]+) %, at most ([\d.]+) %. The truth is ([\d.]+)%", told
-        ).groups()
-    )
-    assert 98 <= lower <= truth <= upper
-    assert re.search(r"asked for: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", told)
-    assert "were looked at" in told
+    assert 98 <= lower < upper < 100
+    found = {name: re.search(rf"{name} +([\d,]+) +([\d,]+) +98", told[0]) for name in ("certified", "breadth-first")}
+    (ours, trapped), (simple, simple_trapped) = (map(number, found[name].groups()) for name in found)
+    assert ours < simple
+    assert trapped < simple_trapped
+    ratio = number(re.search(r"needs ([\d.]+) times as many", words)[1])
+    assert ratio == pytest.approx(simple / ours, abs=0.051)
+    assert re.search(r"by kill -9, with \d+ pages acknowledged; .* no page was fetched twice", words)
+    assert re.search(r"robots.txt forbids \d+ pages: up to 0\.\d\d % is out of reach", words)
+
+
+def test_the_refresh_finds_what_changed(told: tuple[str, Path]) -> None:
+    words = " ".join(told[0].split())
+    assert re.search(r"\d+ pages are new, \d+ say something else, \d+ are gone", words)
+    assert re.search(r"[\d,]+ asked for: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
+
+
+def test_the_world_sees_other_pages_first(told: tuple[str, Path]) -> None:
+    """For each search: what is first by words, inside and outside; and the sentences say what the tables show."""
+    said, _ = told
+    first = {}
+    for query in ("bridge", "opening hours", "lantern festival"):
+        table = said[said.index(f'"{query}": ') :].split("First inside:")[0]
+        rows = re.findall(r"^ +(\d+) +(\d+) +(\d+) +(.*?)  +(\w+) *$", table, re.MULTILINE)
+        first[query] = [next(row[3] for row in rows if row[order] == "1") for order in range(3)]
+    assert first["bridge"] == ["Bridge club", "Bridge Street car park", "The iron bridge"]
+    assert first["opening hours"][1:] == ["Opening hours of the town hall", "Opening hours of the observatory"]
+    assert first["lantern festival"][1:] == ["Lantern festival: road closures", "The lantern festival"]
+    words = " ".join(said.split())
+    for query, (_, inside, outside) in first.items():
+        part = words[words.index(f'"{query}": ') :]
+        assert re.search(rf"First inside: {inside}, linked .*? First outside: {outside}, linked", part)
+
+
+def test_the_crawl_that_is_kept_can_be_searched(told: tuple[str, Path]) -> None:
+    said, folder = told
+    assert f"orienteer serve {folder}" in said
+    assert "The iron bridge" in orienteer("search", folder, "bridge", "--rank", "global").stdout
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    assert "there is something already" in refused("demo", "--keep", tmp_path)
+
+
+@pytest.mark.timeout(240)
+def test_the_pages_stay_open() -> None:
+    command = [sys.executable, "-m", "orienteer", "demo", "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = ""
+            for line in process.stdout:
+                said += line
+                if line.startswith("Ctrl-C"):
+                    break
+            town = re.search(r"The town itself: (\S+:(\d+)/)", said)
+            pages = re.search(r"is shown at http://127.0.0.1:(\d+)/", said)
+            assert fetch(int(town[2]), town[1])[0] == 200
+            status, _, body = fetch(int(pages[1]), f"http://127.0.0.1:{pages[1]}/?q=bridge&rank=global")
+            assert status == 200
+            assert b"The iron bridge" in body
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0

@@ -134,7 +134,11 @@ def write_rowing(pages: Pages) -> None:
     pages.at[at(ROWING, "/results")] = Page("Results", (), (("Latest season", latest),))
     pages.at[at(ROWING, "/boats")] = Page("Our boats", (), (("Boats", pages.links(boats)),))
     pages.at[at(ROWING, "/training")] = Page("Training", pages.writer("training").paragraphs(5, "rowing"))
-    friends = (Link("Rowing league", TOWN_ABROAD[LEAGUE]), Link("Moorings", at(HALL, "/services/harbour-moorings")))
+    friends = (
+        Link("Rowing league", TOWN_ABROAD[LEAGUE]),
+        Link("Moorings", at(HALL, "/services/harbour-moorings")),
+        Link("Town hall", at(HALL, "/hours")),
+    )
     lists = (("Results", latest), ("Elsewhere", friends))
     pages.at[at(ROWING)] = Page("Quillhaven Rowing Club", pages.writer(ROWING).paragraphs(6, "rowing"), lists)
 
