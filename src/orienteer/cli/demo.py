@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,26 +56,23 @@ def _served(site: CommunitySite) -> Iterator[FakeWeb]:
     from orienteer.fake_web.server import FakeWeb
 
     changing = ChangingSite(site, "etag")
-    try:
-        web = FakeWeb(changing, _PORT).__enter__()
-    except InputError:
-        web = FakeWeb(changing).__enter__()
-    try:
+    with ExitStack() as until_the_end:
+        try:
+            web = until_the_end.enter_context(FakeWeb(changing, _PORT))
+        except InputError:
+            web = until_the_end.enter_context(FakeWeb(changing))
         yield web
-    finally:
-        web.__exit__(None, None, None)
 
 
 def _tell(stage: Stage) -> None:
     from orienteer.cli import demo_crawl, demo_world
 
     _introduce(stage)
-    with stage.progress() as progress:
-        start = demo_crawl.choose_seeds(stage, progress)
-        demo_crawl.crawl_and_compare(stage, start, progress)
-        demo_crawl.look_again(stage, progress)
-        demo_world.ask_the_world(stage, progress)
-        demo_world.search_in_three_orders(stage, progress)
+    start = demo_crawl.choose_seeds(stage)
+    demo_crawl.crawl_and_compare(stage, start)
+    demo_crawl.look_again(stage)
+    demo_world.ask_the_world(stage)
+    demo_world.search_in_three_orders(stage)
 
 
 def _introduce(stage: Stage) -> None:

@@ -15,7 +15,6 @@ from orienteer.cli.demo_stage import Stage, watching
 from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
 from orienteer.errors import OrienteerError
 from orienteer.graph.coverage import percent
-from orienteer.progress import Progress
 
 if TYPE_CHECKING:
     from orienteer.crawl.session import Report
@@ -31,24 +30,22 @@ _PATIENCE_S = 60.0  # for them
 _CALENDAR = "/calendar/"
 
 
-def choose_seeds(stage: Stage, progress: Progress) -> StartPages:
+def choose_seeds(stage: Stage) -> StartPages:
     """Part 1: a first look from the one page that everybody knows, and the pages from which the most is reached."""
-    from orienteer.crawl.session import live_crawl
     from orienteer.crawl.start_pages import StartSettings, start_pages
 
     stage.begin("1. Where to start")
     first = stage.scratch / "first-look"
-    seen = live_crawl(
-        stage.home, first, scope="site", budget=_FIRST_LOOK, settings=stage.settings(),
-        watch=watching(progress, "a first look"),
-    )  # fmt: skip
-    start = start_pages(first, StartSettings(_N_SEEDS, _HOPS, trust_by="value"), progress)
+    seen = stage.crawl("a first look", first, stage.home, budget=_FIRST_LOOK, settings=stage.settings())
+    with stage.working() as progress:
+        start = start_pages(first, StartSettings(_N_SEEDS, _HOPS, trust_by="value"), progress)
+        by_chance = _reached_by_chance(first)
     found = start.selection
     stage.say(
         f"A first look from the home page of the town hall: {seen.figures.n_done:,} pages fetched, {found.n_pages:,} "
         f"known. Of these, {len(start.seeds)} are chosen that reach the most within {_HOPS} links: "
         f"{display.share(found.value, found.total_value)} of the value of them all. {_N_SEEDS} pages drawn at random "
-        f"reach {100 * _reached_by_chance(first):.0f} % on average. Each seed is trusted for what it adds."
+        f"reach {100 * by_chance:.0f} % on average. Each seed is trusted for what it adds."
     )
     table = display.columns_table(None, ("seed", False), ("pages it adds", True), ("trust", True))
     total = sum(start.trust)
@@ -70,30 +67,23 @@ def _reached_by_chance(folder: Path) -> float:
     return sum(draw.share(draw.value) for draw in draws) / _N_DRAWS
 
 
-def crawl_and_compare(stage: Stage, start: StartPages, progress: Progress) -> None:
-    """Part 2: the crawl, killed and gone on with; and the same in the order that most crawlers take."""
-    from orienteer.crawl.session import live_crawl
-
+def crawl_and_compare(stage: Stage, start: StartPages) -> None:
+    """Part 2: the crawl, killed and gone on with; and the same in the simplest order."""
     stage.begin("2. What to fetch next, and when to stop")
     stage.say(
-        f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is proved to be fetched. "
-        "It runs in a process of its own at first, which is ended by force."
+        f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is proved to be fetched."
     )
-    tables = stage.settings(trust=start.trust)
     killed = _killed(stage, start)
-    ours = live_crawl(
-        start.seeds, stage.folder, scope="site", until=GOAL, budget=_AT_MOST, settings=tables,
-        watch=watching(progress, "crawling"),
-    )  # fmt: skip
+    goal = {"until": GOAL, "budget": _AT_MOST}
+    tables = stage.settings(trust=start.trust)
+    ours = stage.crawl("crawling", stage.folder, start.seeds, settings=tables, **goal)
     _tell_crawl(stage, ours, killed)
     tables["crawl"] |= {"by_certificate": True, "archive": False, "near_duplicates": "off"}
     tables["politeness"]["delay_s"] = 0.0
-    simple_folder = stage.scratch / "breadth-first"
-    simple = live_crawl(
-        start.seeds, simple_folder, scope="site", until=GOAL, budget=_AT_MOST, policy="breadth-first", settings=tables,
-        watch=watching(progress, "the same, breadth first"),
-    )  # fmt: skip
-    _compare(stage, ours, simple, simple_folder)
+    folder = stage.scratch / "breadth-first"
+    what = "the same, breadth first"
+    simple = stage.crawl(what, folder, start.seeds, policy="breadth-first", settings=tables, **goal)
+    _compare(stage, ours, simple, folder)
 
 
 class _Killed(NamedTuple):
@@ -115,16 +105,24 @@ def _killed(stage: Stage, start: StartPages) -> _Killed | None:
     command = [sys.executable, "-m", "orienteer", "crawl", *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            patient_until = time.monotonic() + _PATIENCE_S
-            while process.poll() is None and time.monotonic() < patient_until:
-                if len(_acknowledged(stage.folder)) >= _KILLED_AFTER:
-                    break
-                time.sleep(0.02)
+            _wait_for(process, stage)
             was_running = process.poll() is None
         finally:
             process.kill()
     urls = _acknowledged(stage.folder)
     return _Killed(urls, len(stage.web.requests)) if was_running and urls else None
+
+
+def _wait_for(process: subprocess.Popen[bytes], stage: Stage) -> None:
+    """Until the crawl of the process has acknowledged some pages; or it has ended, or takes too long."""
+    patient_until = time.monotonic() + _PATIENCE_S
+    with stage.working() as progress:
+        while process.poll() is None and time.monotonic() < patient_until:
+            n_pages = len(_acknowledged(stage.folder))
+            progress("crawling, until it is killed", n_pages, 0)
+            if n_pages >= _KILLED_AFTER:
+                return
+            time.sleep(0.02)
 
 
 def _acknowledged(folder: Path) -> frozenset[str]:
@@ -143,7 +141,7 @@ def _tell_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     add_fact(rows, "killed", _after_the_kill(stage, killed))
     proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
     reached = "is proved" if report.goal_reached else f"is not proved ({report.stopped_because})"
-    add_fact(rows, "enough", f"{goal_share(GOAL)} {reached} after {figures.n_done:,} pages: {proof}")
+    add_fact(rows, "goal", f"{goal_share(GOAL)} {reached} after {figures.n_done:,} pages: {proof}")
     add_fact(rows, "left out", f"all that waits in the frontier can cost {percent(proved.frontier, up=True)} at most")
     trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and behind them is no end"
     add_fact(rows, "a trap", trap)
@@ -160,8 +158,10 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
         return ""
     asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
     again = len(asked & killed.urls)
-    twice = f"{counted(again, 'page was', 'pages were')} fetched twice" if again else "no page was fetched twice"
-    return f"by kill -9, with {len(killed.urls):,} pages acknowledged; the same command went on from there, and {twice}"
+    of_these = f"{counted(again, 'page')} of these" if again else "no page of these"
+    return (
+        f"by kill -9, with {len(killed.urls):,} pages acknowledged; another run went on, and fetched {of_these} again"
+    )
 
 
 def _calendar_pages(folder: Path) -> tuple[int, int]:
@@ -203,13 +203,13 @@ def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) ->
         return
     ratio = simple.figures.n_done / ours.figures.n_done
     stage.say(
-        f"Breadth-first, the order of most crawlers, needs {ratio:.1f} times as many pages to prove as much."
+        f"Breadth-first, the simplest order, needs {ratio:.1f} times as many pages to prove as much."
         if ratio >= 1.05
         else "Breadth-first was as good here."
     )
 
 
-def look_again(stage: Stage, progress: Progress) -> None:
+def look_again(stage: Stage) -> None:
     """Part 3: the web has changed, and the crawl takes note."""
     from orienteer.cli.epoch_display import kept_in_words, visits_in_words
     from orienteer.crawl.revisiting import DAY_S
@@ -221,9 +221,9 @@ def look_again(stage: Stage, progress: Progress) -> None:
         "that they have not. New to the crawl are also pages that it knew and did not need until now."
     )
     changes = stage.site.pass_a_week()
-    report = refresh(
-        stage.folder, now=time.time() + 7 * DAY_S, budget=_AT_MOST, watch=watching(progress, "looking again")
-    )
+    with stage.working() as progress:
+        in_a_week = time.time() + 7 * DAY_S
+        report = refresh(stage.folder, now=in_a_week, budget=_AT_MOST, watch=watching(progress, "looking again"))
     assert report.library is not None
     rows = facts_grid()
     n_new, n_edited, n_deleted = map(len, changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from orienteer.crawl.figures import Figures
+    from orienteer.crawl.session import Report
     from orienteer.fake_web.community.site import CommunitySite
     from orienteer.fake_web.server import FakeWeb
     from orienteer.progress import Progress
@@ -68,21 +69,28 @@ class Stage:
         self.out.print(table)
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """The bar of all parts; where the first one takes long, it is said why."""
+    def working(self) -> Iterator[Progress]:
+        """While something is done and nothing said: a bar; where the compiler keeps it waiting, a line that says so."""
         timer = Timer(_PATIENCE_S, say, ["preparing (the first run compiles, once)…"])
         timer.daemon = True
         timer.start()
         try:
             with display.progress_bar() as progress:
 
-                def moving(stage: str, done: int, total: int) -> None:
+                def moving(what: str, done: int, total: int) -> None:
                     timer.cancel()
-                    progress(stage, done, total)
+                    progress(what, done, total)
 
                 yield moving
         finally:
             timer.cancel()
+
+    def crawl(self, what: str, folder: Path, seeds: str | Sequence[str], **options: Any) -> Report:
+        """A crawl of the town's hosts."""
+        from orienteer.crawl.session import live_crawl
+
+        with self.working() as progress:
+            return live_crawl(seeds, folder, scope="site", watch=watching(progress, what), **options)
 
 
 def watching(progress: Progress, what: str) -> Callable[[Figures], None]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from orienteer.cli import display
 from orienteer.cli.demo_stage import Stage
 from orienteer.cli.wording import counted, plain
-from orienteer.progress import Progress
 
 if TYPE_CHECKING:
     from orienteer.crawl.estimate import EstimateReport
@@ -22,16 +21,18 @@ _N_BEST = 3  # of each order
 _TITLE_CHARS = 44
 
 
-def ask_the_world(stage: Stage, progress: Progress) -> None:
+def ask_the_world(stage: Stage) -> None:
     """Part 4: the rank of the town's pages in the whole web."""
     from orienteer.crawl.estimate import live_estimate
     from orienteer.crawl.rounds import EstimateSettings
 
-    def watch(past: Round) -> None:
-        progress("looking outside", past.n_fetched, _AROUND)
-
     stage.begin("4. What the world makes of it")
-    found = live_estimate(stage.folder, EstimateSettings(budget=_AROUND, rounds=_ROUNDS), watch=watch)
+    with stage.working() as progress:
+
+        def watch(past: Round) -> None:
+            progress("looking outside", past.n_fetched, _AROUND)
+
+        found = live_estimate(stage.folder, EstimateSettings(budget=_AROUND, rounds=_ROUNDS), watch=watch)
     stage.say(
         f"What are the town's {len(found.pages):,} pages worth in the whole web? {found.n_fetched:,} pages around it "
         f"were looked at, those first that matter most to it. How sure is that? {_capital(str(found.outlook))}."
@@ -58,14 +59,15 @@ def _show_outside(stage: Stage, found: EstimateReport) -> None:
     stage.show(table)
 
 
-def search_in_three_orders(stage: Stage, progress: Progress) -> None:
+def search_in_three_orders(stage: Stage) -> None:
     """Part 5: the same words, in the order of the words, of the town, and of the world."""
     from orienteer.search.indexing import update_index
     from orienteer.search.search_index import SearchIndex
 
     stage.begin("5. Search")
-    update_index(stage.folder, progress=progress)
-    links = _Links.of(stage)
+    with stage.working() as progress:
+        update_index(stage.folder, progress=progress)
+        links = _Links.of(stage)
     with SearchIndex.open(stage.folder) as index:
         stage.say(
             f"{index.n_pages:,} pages are indexed. Each search is shown in three orders: by words alone, with the rank "

@@ -62,6 +62,7 @@ class Pages:
         self.hosts: dict[str, Host] = {}
         self.robots: dict[str, str] = {}
         self.at: dict[str, Page | Moved | Answer] = {}
+        self.html: dict[str, str] = {}  # of those that were asked for
 
     def writer(self, *key: object) -> Writer:
         return Writer(self.rng, *key)

@@ -38,7 +38,6 @@ class CommunitySite(Site):
             abroad.write_abroad,
         ):  # fmt: skip
             write(pages)
-        self._html: dict[str, str] = {}
         self._pages = pages
 
     @property
@@ -75,13 +74,13 @@ class CommunitySite(Site):
             return made
         if isinstance(made, Moved):
             return redirect_to(_with_port(made.url, colon + port), made.status)
-        html = self._html.get(url)
+        html = pages.html.get(url)
         if html is None:
             if name not in pages.hosts:
                 return Answer("<!DOCTYPE html><title>Not found</title><p>There is no such host.", 404)
             html = rendered(made or _NOT_HERE, pages.hosts[name])
             if url in pages.at:
-                self._html[url] = html
+                pages.html[url] = html
         return Answer(html.replace(PORT, colon + port), 404 if made is None else 200)
 
 
