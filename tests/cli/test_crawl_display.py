@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.live import Live
 
 from orienteer.cli import crawl_display, display
-from orienteer.cli.crawl_display import CoverageBar, LineShow, PanelShow, ending, panel, print_report, progress_line
+from orienteer.cli.crawl_display import CoverageBar, LineShow, PanelShow, panel, print_report, progress_line
 from orienteer.cli.wording import duration, plain, tally, time_left
 from orienteer.crawl.figures import Figures
 from orienteer.crawl.session import Report
+from orienteer.crawl.status_in_words import ending
 from orienteer.graph.coverage import Certificate
 
 FOLDER = Path("example.org-crawl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,11 +27,15 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
+    def time(self) -> float:
+        return 1_700_000_000.0 + self.now
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "TopWriter", _NoTop)
     return clock
 
 
@@ -42,7 +47,13 @@ class Running(SimpleNamespace):
         super().__init__(
             crawl=ori.Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0]),
             ledger=SimpleNamespace(
-                reader=None, seen=_Seen(), figures=None, number=0, position=0, library=SimpleNamespace(counts=Counter())
+                reader=None,
+                seen=_Seen(),
+                figures=None,
+                number=0,
+                position=0,
+                library=SimpleNamespace(counts=Counter()),
+                folder=SimpleNamespace(course_path=Path("nowhere") / "course.jsonl"),
             ),
             health=SimpleNamespace(n_failing=2, n_given_up=1),
             outcomes=Counter({"ok": 5, "http 404": 7}),
@@ -55,6 +66,14 @@ class Running(SimpleNamespace):
             page = self.crawl.next()
             assert page is not None
             self.crawl.fetched(page, [2 * page + 1, 2 * page + 2])
+
+
+class _NoTop:
+    def __init__(self, _: Any) -> None:
+        pass
+
+    def write_if_due(self, now: float, at_once: bool) -> None:
+        pass
 
 
 class _Seen:

@@ -26,7 +26,8 @@ from rich.text import Text
 from orienteer.cli import display
 from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
-from orienteer.graph.coverage import Certificate, percent
+from orienteer.crawl.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
+from orienteer.graph.coverage import Certificate
 
 if TYPE_CHECKING:
     from orienteer.crawl.figures import Figures
@@ -125,7 +126,7 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     rows.expand = True
     rows.add_row("coverage", CoverageBar(proved, figures.until))
     add_fact(rows, "", _bounds(figures))
-    add_fact(rows, "", _out_of_reach(proved))
+    add_fact(rows, "", out_of_reach(proved))
     add_fact(rows, "goal", _other_goal(figures))
     add_fact(rows, "pages", _pages(figures))
     add_fact(rows, "on topic", _on_topic(figures))
@@ -216,31 +217,6 @@ def _report_rows(report: Report) -> Table:
     return rows
 
 
-def ending(stopped_because: str, until: float | None, budget: int | None) -> str:
-    """Why a crawl with this goal stopped, as a sentence."""
-    unproved = f", but {goal_share(until)} is not proved" if until is not None else ""
-    if stopped_because == "coverage" and until is not None:
-        return f"a coverage of {goal_share(until)} is proved"
-    if stopped_because == "budget" and budget is not None:
-        return f"the budget of {counted(budget, 'page')} is spent{unproved}"
-    if stopped_because == "frontier empty":
-        return f"nothing is left to fetch{unproved}"
-    if stopped_because == "interrupted":
-        return f"it was interrupted{unproved}"
-    return plain(stopped_because)
-
-
-def certificate_in_words(proved: Certificate) -> str:
-    """What a certificate says, as a sentence that stays true when rounded."""
-    parts = (f"{_interval(proved)} of a surfer's time is on pages fetched", _out_of_reach(proved))
-    return "; ".join(part for part in parts if part)
-
-
-def epoch_in_words(proved: Certificate) -> str:
-    """The certificate of an epoch after the first: what was looked at again, or need not be."""
-    return f"{_interval(proved)} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
-
-
 def _next_commands(report: Report) -> list[tuple[str, str]]:
     """Commands to try, and what for, in a column."""
     folder = shlex.quote(plain(str(report.folder)))
@@ -260,18 +236,7 @@ def _next_commands(report: Report) -> list[tuple[str, str]]:
 
 def _bounds(figures: Figures) -> str:
     goal = f", goal {goal_share(figures.until)}" if figures.until is not None else ""
-    return _interval(figures.certificate) + goal
-
-
-def _interval(proved: Certificate) -> str:
-    return f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
-
-
-def _out_of_reach(proved: Certificate) -> str:
-    """Who comes to a blocked page may go on to a fetched one: the mass there is the most that can be lost by it."""
-    if not proved.blocked:
-        return ""
-    return f"up to {percent(proved.blocked, up=True)} is out of reach: on blocked pages, or behind them"
+    return interval(figures.certificate) + goal
 
 
 def _other_goal(figures: Figures) -> str:
@@ -298,7 +263,7 @@ def _topical(proved: Certificate | None) -> str:
     """A surfer from the pages on topic, instead of from the seeds."""
     if proved is None:
         return ""
-    return f"{_interval(proved)} of the time of a surfer from the pages on topic is on pages fetched"
+    return f"{interval(proved)} of the time of a surfer from the pages on topic is on pages fetched"
 
 
 def _speed(figures: Figures) -> str:

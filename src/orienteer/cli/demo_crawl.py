@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from orienteer.cli import display
-from orienteer.cli.crawl_display import certificate_in_words
 from orienteer.cli.demo_stage import Stage, watching
 from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
+from orienteer.crawl.status_in_words import certificate_in_words
 from orienteer.errors import OrienteerError
 from orienteer.graph.coverage import percent
 

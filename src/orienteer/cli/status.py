@@ -63,15 +63,12 @@ def print_status(found: FolderStatus) -> None:
 
 def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     """What the crawl was asked to do."""
-    from orienteer.cli.wording import counted, goal_share, plain
+    from orienteer.cli.wording import counted, plain
+    from orienteer.crawl.status_in_words import goal_in_words
 
     crawl, scope = found.plan.crawl, found.plan.scope
     seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_SHOWN])
     more = len(crawl.seeds) - _SEEDS_SHOWN
-    goals = [
-        f"a coverage of {goal_share(crawl.until)}" if crawl.until is not None else "",
-        counted(crawl.budget, "page") if crawl.budget is not None else "",
-    ]
     limits = [
         scope.kind,
         f"only {', '.join(map(plain, scope.allow))}" if scope.allow else "",
@@ -80,7 +77,7 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     ]
     return [
         ("seeds", f"{seeds} and {more:,} more" if more > 0 else seeds),
-        ("goal", " or ".join(goal for goal in goals if goal) or "every page in reach"),
+        ("goal", goal_in_words(crawl)),
         ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
         ("topic", "as in topic.toml" if crawl.topic else ""),
         ("scope", "; ".join(limit for limit in limits if limit)),
@@ -91,6 +88,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     """What has become of it so far."""
     from orienteer.cli.wording import counted, moment, size
     from orienteer.crawl.crawl import PageState
+    from orienteer.crawl.status_in_words import coverage_in_words, coverage_of_epoch_in_words, stopped_in_words
 
     first, last = found.first_time, found.last_time
     waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
@@ -102,9 +100,9 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     return [
         ("began", moment(first) if first is not None else "nothing has come in yet"),
         ("last page", moment(last) if last is not None else ""),
-        ("stopped", _stopped(found)),
-        ("coverage", _coverage(found)),
-        ("in this epoch", _coverage_of_epoch(found)),
+        ("stopped", stopped_in_words(found)),
+        ("coverage", coverage_in_words(found)),
+        ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", _pages(found, PageState.FETCHED)),
         ("failed", _pages(found, PageState.FAILED)),
         ("blocked", _pages(found, PageState.BLOCKED)),
@@ -119,39 +117,6 @@ def _running(found: FolderStatus) -> str:
     if found.holder is None:
         return "not running"
     return f"running now, process {found.holder}" if found.holder else "running now"
-
-
-def _stopped(found: FolderStatus) -> str:
-    from orienteer.cli.crawl_display import ending
-
-    if found.holder is not None or found.first_time is None:
-        return ""
-    if found.report is None or not found.report_is_current:
-        return "the last run ended without a report: it was killed, or the machine went down"
-    crawl = found.plan.crawl
-    reached = "goal reached" if found.report.get("goal_reached") else "goal not reached"
-    return f"{reached}: {ending(str(found.report.get('stopped_because')), crawl.until, crawl.budget)}"
-
-
-def _coverage(found: FolderStatus) -> str:
-    from orienteer.cli.crawl_display import certificate_in_words
-
-    if found.epochs:
-        older = "" if found.report_is_current else " (as of the last refresh that came to its end)"
-        return "" if found.library is None else certificate_in_words(found.library) + older
-    if found.certificate is None:
-        return ""
-    older = "" if found.figures_are_current else " (as of some pages ago)"
-    return certificate_in_words(found.certificate) + older
-
-
-def _coverage_of_epoch(found: FolderStatus) -> str:
-    from orienteer.cli.crawl_display import epoch_in_words
-
-    if not found.epochs or found.certificate is None or (found.figures or {}).get("epoch") != found.epochs[-1].number:
-        return ""
-    older = "" if found.figures_are_current else " (as of some pages ago)"
-    return epoch_in_words(found.certificate) + older
 
 
 def _pages(found: FolderStatus, state: int) -> str:

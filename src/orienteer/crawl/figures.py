@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from orienteer.crawl.crawl import PageState
+from orienteer.crawl.frontier_top import TopWriter
 from orienteer.crawl.live import LiveCrawl
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
+from orienteer.store.course import Course, CoursePoint
 from orienteer.store.visits import VisitKind
 
 _RATE_OVER_S = 20.0
@@ -63,7 +65,7 @@ class Figures:
 
 
 class Watch:
-    """Looks at a live crawl now and then."""
+    """Looks at a live crawl now and then, and keeps its course in the folder."""
 
     def __init__(self, live: LiveCrawl) -> None:
         self._live = live
@@ -73,6 +75,9 @@ class Watch:
         self._n_on_topic = _n_on_topic(live)
         self._next_certificate = 0.0
         self._next_figures = 0.0
+        self._course = Course(live.ledger.folder.course_path, live.ledger.position)
+        self._course.add(self._point(0.0))
+        self._top = TopWriter(live.ledger)
 
     def is_due(self) -> bool:
         """Whether it is time for new figures."""
@@ -81,7 +86,7 @@ class Watch:
     def figures(self, exact: bool = False) -> Figures:
         """How it stands; the certificate and what is on topic may be some seconds old, unless `exact`."""
         live, crawl, now = self._live, self._live.crawl, time.monotonic()
-        self._refresh_certificate(now, exact)
+        is_refreshed = self._refresh_certificate(now, exact)
         states = np.bincount(crawl.states(), minlength=len(PageState))
         n_done = crawl.n_asked
         self._past.append((now, n_done, self._certificate.lower))
@@ -114,14 +119,35 @@ class Watch:
             n_on_topic=self._n_on_topic,
         )
         live.ledger.figures = figures.as_dict()
+        if is_refreshed:
+            self._course.add(self._point(rate), is_last=exact)
+        self._top.write_if_due(now, at_once=exact)
         return figures
 
-    def _refresh_certificate(self, now: float, exact: bool) -> None:
-        if exact or now >= self._next_certificate:
-            self._certificate = self._live.crawl.certificate(1e-9 if exact else 1e-4)
-            self._n_on_topic = _n_on_topic(self._live)
-            took = time.monotonic() - now
-            self._next_certificate = now + max(0.5, took / _CERTIFICATE_SHARE)
+    def _refresh_certificate(self, now: float, exact: bool) -> bool:
+        """Whether it is new."""
+        if not exact and now < self._next_certificate:
+            return False
+        self._certificate = self._live.crawl.certificate(1e-9 if exact else 1e-4)
+        self._n_on_topic = _n_on_topic(self._live)
+        took = time.monotonic() - now
+        self._next_certificate = now + max(0.5, took / _CERTIFICATE_SHARE)
+        return True
+
+    def _point(self, rate: float) -> CoursePoint:
+        """Where the crawl stands, if the certificate is of this moment."""
+        ledger, proved = self._live.ledger, self._certificate
+        return CoursePoint(
+            epoch=ledger.number,
+            position=ledger.position,
+            n_done=self._live.crawl.n_asked,
+            lower=proved.lower,
+            upper=min(max(proved.upper, proved.lower), 1.0),  # but for rounding it is
+            blocked=proved.blocked,
+            pages_per_s=round(rate, 3),
+            time=round(time.time(), 3),
+            n_on_topic=self._n_on_topic,
+        )
 
     def _rates(self) -> tuple[float, float]:
         """Pages per second and rise of the lower bound per second, lately."""

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from orienteer.crawl.crawl import PageState
+from orienteer.crawl.done_tally import DONE, DoneTally, HostPages, number_urls
 from orienteer.crawl.epoch_status import EpochStatus, epochs_of
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.reading import topic_threshold
@@ -20,23 +19,8 @@ from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Certificate
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
-from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.survey import Group, Survey, holder_of
-
-DONE = (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED)
-_STAGE = "reading the crawl"
-
-
-@dataclass(frozen=True)
-class HostPages:
-    """The pages of a host. `n_known` are all its URLs that were seen, those outside the scope too."""
-
-    host: str
-    n_fetched: int
-    n_failed: int
-    n_blocked: int
-    n_known: int
 
 
 @dataclass(frozen=True)
@@ -131,67 +115,62 @@ class FolderStatus:
         }
 
 
+class Onlooker:
+    """Looks at a crawl folder again and again: the first time it reads through all URLs and pages, then what is new.
+
+    One thread may use it. Nothing is written, and the database is held for the time of a look only.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tally = DoneTally()
+        self._file: int | None = None  # of the database: another crawl may take the place of this one
+
+    def look(self, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
+        """How the crawl stands now."""
+        with CrawlFolder.open(self.path, read_only=True) as folder, Survey(folder.database.path) as survey:
+            plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+            report = _report(folder.report_path)
+            self._catch_up(survey, progress)
+            hosts, n_hosts, n_hosts_known = self._tally.hosts(max_hosts)
+            first, last = survey.times() or (None, None)
+            return FolderStatus(
+                folder=self.path,
+                plan=plan,
+                holder=holder_of(self.path),
+                n_urls=survey.n_urls(),
+                position=survey.next_position(),
+                epochs=tuple(epochs_of(survey, len(plan.crawl.seeds), first)),
+                n_on_topic=survey.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
+                groups=tuple(self._tally.groups()),
+                hosts=hosts,
+                n_hosts=n_hosts,
+                n_hosts_known=n_hosts_known,
+                first_time=first,
+                last_time=last,
+                archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
+                database_bytes=_size_of(self.path, "crawl.db*"),
+                figures=_newest((report or {}).get("figures"), survey.get("figures")),
+                report=report,
+            )
+
+    def _catch_up(self, survey: Survey, progress: Progress) -> None:
+        file = survey.path.stat().st_ino
+        if file != self._file or survey.next_position() < self._tally.position:
+            self._file, self._tally = file, DoneTally()
+        self._tally.catch_up(survey, progress)
+
+
 def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
     """How the crawl in this folder stands. Reads through all of its URLs and pages; nothing is written."""
-    with CrawlFolder.open(path, read_only=True) as folder, Survey(folder.database.path) as survey:
-        plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
-        report = _report(folder.report_path)
-        hosts, n_hosts, n_hosts_known = _hosts(survey, max_hosts, progress)
-        first, last = survey.times() or (None, None)
-        return FolderStatus(
-            folder=path,
-            plan=plan,
-            holder=holder_of(path),
-            n_urls=survey.n_urls(),
-            position=survey.next_position(),
-            epochs=tuple(epochs_of(survey, len(plan.crawl.seeds), first)),
-            n_on_topic=survey.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
-            groups=tuple(survey.groups()),
-            hosts=hosts,
-            n_hosts=n_hosts,
-            n_hosts_known=n_hosts_known,
-            first_time=first,
-            last_time=last,
-            archive_bytes=_size_of(path / "archive", "*.warc.gz"),
-            database_bytes=_size_of(path, "crawl.db*"),
-            figures=_newest((report or {}).get("figures"), survey.get("figures")),
-            report=report,
-        )
+    return Onlooker(path).look(max_hosts, progress)
 
 
 def seen_urls(survey: Survey, progress: Progress = silent) -> SeenUrls:
     """The URLs of a crawl with their hosts, numbered as the crawl has numbered them."""
     seen = SeenUrls(secrets.token_bytes(16))
-    n_urls = survey.n_urls()
-    try:
-        for block in survey.url_blocks():
-            seen.number_lines(block)
-            progress(_STAGE, len(seen), n_urls)
-    except ValueError as error:
-        raise damaged(survey.path, error) from None
+    number_urls(seen, survey, progress)
     return seen
-
-
-def _hosts(survey: Survey, max_hosts: int, progress: Progress) -> tuple[tuple[HostPages, ...], int, int]:
-    """The hosts with the most pages done; how many have any; how many were seen."""
-    seen = seen_urls(survey, progress)
-    n_by_state = {state: np.zeros(seen.n_hosts, np.int64) for state in DONE}
-    for pages, states in survey.states():
-        if pages.max() >= len(seen):
-            raise damaged(survey.path, f"page {pages.max()} has no URL")
-        for state, n_pages in n_by_state.items():
-            n_pages += np.bincount(seen.hosts[pages[states == state]], minlength=seen.n_hosts)
-    n_known = np.bincount(seen.hosts, minlength=seen.n_hosts)
-    n_done = np.sum(list(n_by_state.values()), axis=0)
-    most_first = np.lexsort((-n_known, -n_done))
-    n_hosts = int(np.count_nonzero(n_done))
-    names = seen.host_names
-    columns = [*(n_by_state[state] for state in DONE), n_known]
-    hosts = tuple(
-        HostPages(names[host], *[int(column[host]) for column in columns])
-        for host in most_first[: min(max_hosts, n_hosts)].tolist()
-    )
-    return hosts, n_hosts, seen.n_hosts
 
 
 def _report(path: Path) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from orienteer.extract.page import extract_page
 from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.pagerank import pagerank
+from orienteer.graph.sources import sources_of
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.policies.policy import TrustedPages
@@ -56,4 +57,5 @@ def warm_up(plan: CrawlPlan) -> None:
     crawl.frontier.rest(0, 1.0)
     crawl.certificate()
     crawl.waiting()
-    pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
+    rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
+    sources_of(crawl.web, ids, rank)

@@ -12,6 +12,8 @@
     index/            what a search looks things up in (see `search/`); derived, has a lock of its own
     outside/          the pages around it that were looked at for that: a folder like this one, links only
     log.jsonl         what happened, an object a line (see `log`); never the truth
+    course.jsonl      how it went, in points (see `course`); never the truth
+    frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
 
 The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
 then one transaction takes its row together with the new end of the archive. Killed at any moment, a folder opens again
@@ -200,6 +202,23 @@ class CrawlFolder:
     @property
     def log_path(self) -> Path:
         return self.path / "log.jsonl"
+
+    @property
+    def course_path(self) -> Path:
+        return self.path / "course.jsonl"
+
+    def write_frontier(self, top: dict[str, Any]) -> None:
+        """Take the place of the last one. No crawl ends because it cannot be written."""
+        path = self.path / "frontier.json"
+        with suppress(OSError), replaced(path) as new:
+            new.write_text(json.dumps(top), encoding="utf-8")
+
+    def read_frontier(self) -> Any:
+        """What `write_frontier` was given last; None where there is nothing to be read."""
+        try:
+            return json.loads((self.path / "frontier.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
 
 
 class FolderLock:

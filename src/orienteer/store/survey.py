@@ -16,6 +16,7 @@ from orienteer.store.database import Database
 from orienteer.store.failures import explained
 from orienteer.store.folder import LOCK
 from orienteer.store.page_row import page_ids
+from orienteer.store.visits import VisitKind
 
 _PAGES_PER_BATCH = 100_000
 _ROWS_PER_BATCH = 500
@@ -29,6 +30,16 @@ class Group(NamedTuple):
     n_pages: int
     n_duplicates: int
     n_near_duplicates: int
+
+
+class DonePage(NamedTuple):
+    """What came of a page, and whether it repeats another one, exactly or nearly."""
+
+    page: int
+    state: int
+    outcome: str
+    repeats: int
+    nearly_repeats: int
 
 
 class Readable(NamedTuple):
@@ -58,18 +69,22 @@ class Survey(Database):
             self.close()
             raise
 
-    def groups(self) -> list[Group]:
-        sql = (
-            "SELECT state, outcome, count(*), count(duplicate_of), count(near_duplicate_of) FROM page "
-            "GROUP BY state, outcome ORDER BY state, count(*) DESC, outcome"
-        )
-        return [Group(*row) for row in self._rows(sql)]
+    def outcomes_from(self, position: int) -> Iterator[list[DonePage]]:
+        """What has come of pages at this position and behind it, many at a time; a page may come twice, with the same.
 
-    def states(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """The ids and states of all pages that are done, many at a time."""
-        for rows in self._batches(_PAGES_PER_BATCH, "SELECT id, state FROM page"):
-            pairs = np.array(rows, np.int64)
-            yield pairs[:, 0], pairs[:, 1]
+        The rows of pages that were there before may have changed in an epoch.
+        """
+        columns = "id, page.state, outcome, duplicate_of IS NOT NULL, near_duplicate_of IS NOT NULL"
+        yield from self._done(f"SELECT {columns} FROM page WHERE position >= ?", position)
+        if position > 0:
+            visited = "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.kind != ?"
+            yield from self._done(f"SELECT {columns} {visited}", position, int(VisitKind.CARRIED))
+
+    def _done(self, sql: str, *values: int) -> Iterator[list[DonePage]]:
+        for rows in self._batches(_PAGES_PER_BATCH, sql, *values):
+            with self._expecting_damage():
+                done = [DonePage._make(row) for row in rows]
+            yield done
 
     def readable_pages(self) -> Iterator[list[Readable]]:
         """The pages that have something to be read, in the order they were done, many at a time."""

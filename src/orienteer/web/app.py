@@ -9,7 +9,8 @@ from fastapi import APIRouter, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from orienteer import __version__
-from orienteer.web.pages import details, search
+from orienteer.web.crawl_watch import CrawlWatch
+from orienteer.web.pages import crawl, details, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -29,7 +30,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, details)
+PAGES: tuple[Page, ...] = (search, crawl, details)
 
 
 def create_app(folder: str | Path, *, token: str | None = None, only_this_machine: bool = True) -> FastAPI:
@@ -46,6 +47,7 @@ def create_app(folder: str | Path, *, token: str | None = None, only_this_machin
         openapi_url="/api/openapi.json",
     )
     app.state.crawl = ServedCrawl(Path(folder))
+    app.state.watch = CrawlWatch(Path(folder))
     app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
     for page in PAGES:
         app.include_router(page.router)

@@ -10,9 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from orienteer.graph.coverage import percent
 from orienteer.url import host_of
 from orienteer.web.served_crawl import ServedCrawl
-from orienteer.wording import counted, duration, moment, plain, size, visible
+from orienteer.wording import counted, duration, moment, plain, size, time_left, visible
 
 _MAX_URL_CHARS = 3000
 _MAX_LINE_CHARS = 1000
@@ -76,6 +77,9 @@ def _environment() -> Environment:
         "moment": moment,
         "size": size,
         "percent": _percent,
+        "at_least": percent,
+        "at_most": lambda share: percent(share, up=True),
+        "time_left": time_left,
         "figure": lambda number: f"{number:,}",
         "short": lambda number: f"{number:.2g}",
         "host": host_of,

@@ -1,0 +1,269 @@
+"""A crawl as those see it who watch: read once a second at most, however many they are."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orienteer.crawl.control import StartedCrawl, ask_to_stop, why_not_on
+from orienteer.crawl.crawl import Goal, PageState
+from orienteer.crawl.done_tally import HostPages
+from orienteer.crawl.figures import CARRIED
+from orienteer.crawl.folder_status import FolderStatus, Onlooker
+from orienteer.crawl.frontier_top import FrontierTop, retold_top, written_top
+from orienteer.crawl.status_in_words import (
+    coverage_in_words,
+    coverage_of_epoch_in_words,
+    goal_in_words,
+    stopped_in_words,
+)
+from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.store.course import CoursePoint, read_course
+from orienteer.store.survey import holder_of
+
+_EVERY_S = 1.0
+_SHARE = 0.1  # of the time of one processor may go into looking
+_HOSTS_SHOWN = 20
+_MAX_RETOLD_URLS = 2_000_000  # telling a crawl anew takes as much memory as to resume it
+_START_PATIENCE_S = 4.0
+_NO_ERRORS = frozenset(("ok", "redirect", "not modified"))
+
+
+@dataclass(frozen=True)
+class ErrorKind:
+    """Pages that failed or are blocked for a reason; `n_in_run` counts the answers in the present or the last run."""
+
+    kind: str
+    n_failed: int
+    n_blocked: int
+    n_in_run: int
+
+
+@dataclass(frozen=True)
+class CrawlNow:
+    """How a crawl stands.
+
+    `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
+    crawl that was started last from here has come to nothing. `why_not_on` says why it would be of no use to go on with
+    the goal as it is. Counts of pages are of all epochs, `n_done` of the present one: the pages a host was asked for.
+    `lower`, `upper` and `blocked` are what is proved in it.
+    """
+
+    phase: str
+    process: int | None
+    stopped: str
+    trouble: str | None
+    why_not_on: str | None
+    goal: str
+    goal_reached: bool
+    until: float | None
+    budget: int | None
+    seeds: tuple[str, ...]
+    policy: str
+    scope: str
+    epoch: int
+    position: int
+    n_done: int
+    n_fetched: int
+    n_failed: int
+    n_blocked: int
+    n_urls: int
+    n_frontier: int | None
+    n_under_way: int
+    n_on_topic: int | None
+    pages_per_s: float
+    left_s: float | None
+    lower: float | None
+    upper: float | None
+    blocked: float | None
+    coverage: str
+    coverage_of_epoch: str
+    errors: tuple[ErrorKind, ...]
+    hosts: tuple[HostPages, ...]
+    n_hosts: int
+    n_hosts_known: int
+    n_hosts_resting: int
+    n_hosts_given_up: int
+    first_time: float | None
+    last_time: float | None
+    archive_bytes: int
+    database_bytes: int
+
+    @property
+    def is_running(self) -> bool:
+        return self.phase in ("running", "stopping")
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether the goal cannot be reached any more: mass on blocked pages only grows, and is never covered."""
+        return self.until is not None and self.blocked is not None and self.until > 1 - self.blocked
+
+
+@dataclass(frozen=True)
+class FrontierNow:
+    """The top of the frontier; None where it is not known, or not yet. It is as of so many events ago."""
+
+    top: FrontierTop | None
+    n_events_ago: int
+    is_being_read: bool
+
+
+class CrawlWatch:
+    """Looks at a crawl folder for all who watch, and stops the crawl or goes on with it for them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._onlooker = Onlooker(path)
+        self._looking = threading.Lock()
+        self._now: CrawlNow | None = None
+        self._status: FolderStatus | None = None
+        self._next_look = 0.0
+        self._started: StartedCrawl | None = None
+        self._stopping: int | None = None  # the process that was asked to stop
+        self._retold: FrontierTop | None = None
+        self._retelling: threading.Thread | None = None
+
+    def now(self) -> CrawlNow:
+        """How the crawl stands, as of a second ago at most; longer on a crawl so large that a look takes its time."""
+        with self._looking:
+            before = time.monotonic()
+            if self._now is None or before >= self._next_look:
+                self._status = self._onlooker.look(_HOSTS_SHOWN)
+                self._now = self._seen(self._status)
+                self._next_look = before + max(_EVERY_S, (time.monotonic() - before) / _SHARE)
+            return self._now
+
+    def course(self) -> list[CoursePoint]:
+        """From the beginning of the crawl to this moment."""
+        now, points = self.now(), read_course(self.path / "course.jsonl")
+        if now.lower is None or now.upper is None or (points and points[-1].position >= now.position):
+            return points
+        last = CoursePoint(
+            now.epoch, now.position, now.n_done, now.lower, now.upper, now.blocked or 0.0, now.pages_per_s,
+            now.last_time or 0.0, now.n_on_topic,
+        )  # fmt: skip
+        return [*points, last]
+
+    def frontier(self) -> FrontierNow:
+        """The pages that come next. While a crawl runs it says so itself; one that was killed has to be read anew."""
+        now, top = self.now(), written_top(self.path)
+        if top is None or top.position != now.position:
+            if not now.is_running and now.phase != "starting":
+                self._retell(now)
+            if self._retold is not None and (top is None or self._retold.position > top.position):
+                top = self._retold
+        age = 0 if top is None else max(now.position - top.position, 0)
+        return FrontierNow(top, age, self._retelling is not None and self._retelling.is_alive())
+
+    def stop(self) -> int:
+        """Ask the crawl to come to its end; its process."""
+        process = ask_to_stop(self.path)
+        self._stopping = process
+        self._next_look = 0.0
+        return process
+
+    def resume(self, until: float | None = None, budget: int | None = None) -> int:
+        """Go on with the crawl, with another goal where one is given; its process.
+
+        What is wrong with the goal is said here. Whatever else is in the way the crawl says itself: see `trouble`.
+        """
+        Goal(until, budget)
+        with self._looking:
+            if holder_of(self.path) is not None or (self._started is not None and not self._started.has_ended):
+                raise CrawlFolderError(f"{self.path}: the crawl is running already")
+            refused = why_not_on(self._onlooker.look(_HOSTS_SHOWN), until, budget)
+            if refused is not None:
+                raise CrawlFolderError(refused)
+            self._started = started = StartedCrawl(self.path, until, budget)
+            self._stopping = None
+        deadline = time.monotonic() + _START_PATIENCE_S
+        while time.monotonic() < deadline and not started.has_ended and holder_of(self.path) != started.process:
+            time.sleep(0.05)
+        self._next_look = 0.0
+        return started.process
+
+    def _retell(self, now: CrawlNow) -> None:
+        """Begin to read the crawl anew for its frontier, once for each moment."""
+        is_known = self._retold is not None and self._retold.position == now.position
+        is_busy = self._retelling is not None and self._retelling.is_alive()
+        if is_known or is_busy or now.n_urls == 0 or now.n_urls > _MAX_RETOLD_URLS:
+            return
+
+        def retell() -> None:
+            try:
+                self._retold = retold_top(self.path)
+            except OrienteerError:  # then there is nothing to show; the crawl says why when it is gone on with
+                self._retold = FrontierTop(now.epoch, now.position, now.policy, 0, ())
+
+        self._retelling = threading.Thread(target=retell, name="frontier", daemon=True)
+        self._retelling.start()
+
+    def _seen(self, status: FolderStatus) -> CrawlNow:
+        figures, settings, proved = status.figures or {}, status.plan.crawl, status.certificate
+        phase = self._phase(status)
+        is_running = phase in ("running", "stopping")
+        waiting = figures.get("n_frontier")
+        return CrawlNow(
+            phase=phase,
+            process=status.holder or None,
+            stopped=stopped_in_words(status),
+            trouble=None if self._started is None or is_running else self._started.trouble(),
+            why_not_on=None if is_running else why_not_on(status),
+            goal=goal_in_words(settings),
+            goal_reached=bool(status.report_is_current and (status.report or {}).get("goal_reached")),
+            until=settings.until,
+            budget=settings.budget,
+            seeds=settings.seeds,
+            policy=settings.policy,
+            scope=status.plan.scope.kind,
+            epoch=int(figures.get("epoch", 0)),
+            position=status.position,
+            n_done=_n_done(figures),
+            n_fetched=status.n_pages(PageState.FETCHED),
+            n_failed=status.n_pages(PageState.FAILED),
+            n_blocked=status.n_pages(PageState.BLOCKED),
+            n_urls=status.n_urls,
+            n_frontier=waiting if isinstance(waiting, int) else None,
+            n_under_way=int(figures.get("n_under_way", 0)) if is_running else 0,
+            n_on_topic=status.n_on_topic,
+            pages_per_s=float(figures.get("pages_per_s", 0.0)) if is_running else 0.0,
+            left_s=figures.get("left_s") if is_running else None,
+            lower=None if proved is None else proved.lower,
+            upper=None if proved is None else proved.upper,
+            blocked=None if proved is None else proved.blocked,
+            coverage=coverage_in_words(status),
+            coverage_of_epoch=coverage_of_epoch_in_words(status),
+            errors=_errors(status, figures.get("outcomes") or {}),
+            hosts=status.hosts,
+            n_hosts=status.n_hosts,
+            n_hosts_known=status.n_hosts_known,
+            n_hosts_resting=int(figures.get("n_hosts_resting", 0)) if is_running else 0,
+            n_hosts_given_up=int(figures.get("n_hosts_given_up", 0)),
+            first_time=status.first_time,
+            last_time=status.last_time,
+            archive_bytes=status.archive_bytes,
+            database_bytes=status.database_bytes,
+        )
+
+    def _phase(self, status: FolderStatus) -> str:
+        if status.holder is not None:
+            return "stopping" if self._stopping is not None and status.holder == self._stopping else "running"
+        if self._started is not None and not self._started.has_ended:
+            return "starting"
+        return "new" if status.first_time is None else "stopped"
+
+
+def _n_done(figures: Any) -> int:
+    carried = (figures.get("visits") or {}).get(CARRIED, 0)
+    return int(figures.get("n_fetched", 0)) + int(figures.get("n_failed", 0)) - int(carried)
+
+
+def _errors(status: FolderStatus, of_run: dict[str, int]) -> tuple[ErrorKind, ...]:
+    """What went wrong, the most frequent first."""
+    failed, blocked = status.outcomes(PageState.FAILED), status.outcomes(PageState.BLOCKED)
+    kinds = dict.fromkeys([*failed, *blocked, *(kind for kind in of_run if kind not in _NO_ERRORS)])
+    found = [ErrorKind(kind, failed.get(kind, 0), blocked.get(kind, 0), int(of_run.get(kind, 0))) for kind in kinds]
+    return tuple(sorted(found, key=lambda error: (-error.n_failed - error.n_blocked, -error.n_in_run, error.kind)))

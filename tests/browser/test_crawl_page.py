@@ -1,0 +1,177 @@
+"""A crawl watched in a real browser: its band grows, it is stopped and gone on with, and each page says why."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from orienteer.fake_web.server import FakeWeb
+from orienteer.store.survey import holder_of
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.cli.live_process import wait_until
+from tests.crawl.live_crawls import crawled
+from tests.web.live_server import served
+from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
+
+_PATIENCE_MS = 30_000
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with slow_web() as web:
+        yield web
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "crawl"
+    stop_holder(tmp_path / "crawl", os.kill, signal.SIGKILL)
+
+
+@pytest.fixture
+def crawl(web: FakeWeb, folder: Path) -> SlowCrawl:
+    return SlowCrawl(web, folder, "--until", "0.9", "--budget", "1200")
+
+
+@pytest.fixture
+def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """Where the crawl is served that the test watches."""
+    if "crawl" in request.fixturenames:
+        with request.getfixturevalue("crawl").running(), served(folder) as where:
+            yield where
+    else:
+        crawled(request.getfixturevalue("web"), request.getfixturevalue("web").site.seeds, folder, budget=30)
+        with served(folder) as where:
+            yield where
+
+
+def n_drawn(page: Page) -> int:
+    """The pages at the right end of the band."""
+    return int(page.locator("svg.drawing").get_attribute("data-most") or 0)
+
+
+def phase(page: Page, text: str) -> None:
+    expect(page.locator(".phase")).to_have_text(text, timeout=_PATIENCE_MS)
+
+
+def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCrawl, page: Page) -> None:
+    page.goto("/crawl")
+    phase(page, "Running")
+    expect(page.locator("svg.drawing")).to_be_visible(timeout=_PATIENCE_MS)
+    before = n_drawn(page)
+    wait_until(lambda: n_drawn(page) > before + 20)
+    description = page.locator("svg.drawing").get_attribute("aria-label") or ""
+    assert re.match(r"Coverage by pages fetched\. After [\d,]+ pages at least [\d.]+ %, at most", description)
+    assert "the goal is 90 %" in description
+
+    page.get_by_role("button", name="Stop").click()
+    phase(page, "Not running")
+    expect(page.get_by_role("status")).to_contain_text("it was interrupted")
+    assert holder_of(crawl.folder) is None
+    stopped_at = n_drawn(page)
+
+    page.get_by_label("Pages at most").fill("1100")
+    page.get_by_role("button", name="Resume").click()
+    phase(page, "Running")
+    wait_until(lambda: n_drawn(page) > stopped_at)
+    expect(page.locator(".cards")).to_contain_text("of 1,100")
+    page.get_by_role("button", name="Stop").click()
+    phase(page, "Not running")
+
+
+def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page: Page) -> None:
+    page.goto("/crawl")
+    first = page.locator(".next li").first
+    expect(first).to_be_visible(timeout=_PATIENCE_MS)
+    expect(first.locator(".why")).to_contain_text(re.compile("links? to it|a seed"))
+    page.get_by_role("button", name="Stop").click()
+    phase(page, "Not running")
+    link = page.locator(".next .url a").first
+    url = link.inner_text()
+    link.click()
+    expect(page).to_have_url(re.compile(r"/page\?url="))
+    expect(page.locator("main")).to_contain_text(url)
+    expect(page.locator("main")).to_contain_text("frontier")
+
+
+def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> None:
+    page.goto("/crawl")
+    phase(page, "Running")
+    process = holder_of(crawl.folder)
+    assert process
+    os.kill(process, signal.SIGINT)
+    phase(page, "Not running")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+
+
+def test_what_makes_no_sense_is_said_in_one_line(browser: Browser, address: str) -> None:
+    """A browser writes into its console that the answer is a refusal, which is right."""
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    page.goto("/crawl")
+    expect(page.locator("#crawl-controls")).to_contain_text("The budget of 30 pages is spent; allow more to go on.")
+    page.get_by_label("Coverage to prove").fill("very much")
+    with page.expect_navigation():
+        page.get_by_label("Coverage to prove").press("Enter")
+    expect(page.get_by_role("alert")).to_have_text(
+        "the coverage is 'very much'; it must be a number of per cent, such as 98"
+    )
+    context.close()
+
+
+def test_a_drawing_is_read_with_the_pointer_and_with_keys(page: Page) -> None:
+    page.goto("/crawl")
+    drawing, reading = page.locator("svg.drawing"), page.locator(".reading")
+    drawing.hover()
+    expect(reading).to_contain_text("pages: at least")
+    drawing.focus()
+    page.keyboard.press("Home")
+    expect(reading).to_contain_text("After 0 pages: at least 0.00 %")
+    page.keyboard.press("End")
+    expect(reading).to_contain_text("After 30 pages")
+    page.keyboard.press("Tab")
+    expect(reading).to_have_text("")
+
+
+def test_all_can_be_reached_by_keyboard(page: Page) -> None:
+    page.goto("/crawl")
+    names = ["Coverage to prove, %", "Pages at most", "Resume"]
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        said = page.evaluate("document.activeElement.labels?.[0]?.innerText.trim() ?? document.activeElement.innerText")
+        if names and said == names[0]:
+            names.pop(0)
+    assert names == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_stands_beside_the_page(browser: Browser, address: str, scheme: str, viewport: dict[str, int]) -> None:
+    context = browser.new_context(base_url=address, viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto("/crawl")
+    expect(page.locator("svg.drawing")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+    context.close()
+
+
+def test_it_is_there_without_scripts(browser: Browser, address: str) -> None:
+    context = browser.new_context(base_url=address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/crawl")
+    expect(page.locator("svg.drawing")).to_be_visible()
+    expect(page.locator(".next li").first).to_be_visible()
+    page.get_by_label("Pages at most").fill("60")
+    page.get_by_role("button", name="Resume").click()
+    expect(page).to_have_url(re.compile(r"/crawl$"))
+    wait_until(lambda: page.reload() and "is spent" in page.locator("#crawl-state").inner_text())
+    expect(page.locator(".cards")).to_contain_text("of 60")
+    context.close()

@@ -1,0 +1,258 @@
+"""/api/crawl: how a crawl stands, live; stop and resume, and who may ask for that."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from orienteer.crawl.folder_status import Onlooker
+from orienteer.fake_web.server import FakeWeb
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.survey import holder_of
+from orienteer.web.app import create_app
+from tests.cli.live_process import PATIENCE_S, wait_until
+from tests.crawl.live_crawls import crawled
+from tests.web.live_server import served
+from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with slow_web() as web:
+        yield web
+
+
+@pytest.fixture
+def crawl(web: FakeWeb, tmp_path: Path) -> Iterator[SlowCrawl]:
+    """A crawl of its own, that a test may start and stop."""
+    crawl = SlowCrawl(web, tmp_path / "crawl", "--until", "0.9", "--budget", "1200")
+    yield crawl
+    stop_holder(crawl.folder, os.kill, signal.SIGKILL)
+
+
+def client_of(address: str) -> httpx.Client:
+    return httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE_S)
+
+
+def events(stream: httpx.Response) -> Iterator[dict[str, Any]]:
+    """What is told, one after the other."""
+    kind = ""
+    for line in stream.iter_lines():
+        if line.startswith("event: "):
+            kind = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            assert kind == "crawl"
+            yield json.loads(line.removeprefix("data: "))
+
+
+def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
+    told = client.get("/api/crawl").json()
+    now, course = told["now"], told["course"]
+    assert (now["phase"], now["process"], now["goal_reached"]) == ("stopped", None, False)
+    assert now["stopped"] == "goal not reached: nothing is left to fetch, but 99.9 % is not proved"
+    assert now["lower"] <= now["upper"]
+    assert {error["kind"]: error["n_blocked"] for error in now["errors"]}["robots.txt"] == 1
+    assert {error["kind"]: error["n_failed"] for error in now["errors"]}["http 404"] == 1
+    assert {host["host"] for host in now["hosts"]} == {
+        f"{name}.harbour.test" for name in ("www", "museum", "library", "club")
+    }
+    assert all(point["lower"] <= point["upper"] for point in course)
+    assert (course[0]["n_done"], course[-1]["n_done"]) == (0, now["n_done"])
+    frontier = client.get("/api/crawl/frontier").json()
+    assert frontier == {
+        "top": {"epoch": 0, "position": now["position"], "policy": "certified", "n_frontier": 0, "pages": []},
+        "n_events_ago": 0,
+        "is_being_read": False,
+    }
+
+
+def test_it_is_told_while_it_goes_on_stopped_and_gone_on_with(crawl: SlowCrawl) -> None:
+    with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
+        with client.stream("GET", "/api/crawl/events") as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            told = events(stream)
+            first = next(now for now in told if now["n_done"] > 0)
+            later = next(now for now in told if now["n_done"] > first["n_done"] + 20)
+        assert (later["phase"], later["process"]) == ("running", process.pid)
+        assert later["position"] > first["position"]
+        assert later["pages_per_s"] > 0
+        top = client.get("/api/crawl/frontier").json()["top"]
+        assert len(top["pages"]) == 25
+        priorities = [page["priority"] for page in top["pages"]]
+        assert priorities == sorted(priorities, reverse=True)
+        assert client.post("/api/crawl/resume").status_code == 409
+        assert client.post("/api/crawl/stop").json() == {"process": process.pid, "trouble": None}
+        process.ended()
+        wait_until(lambda: client.get("/api/crawl").json()["now"]["phase"] == "stopped")
+        stopped = client.get("/api/crawl").json()
+        assert stopped["now"]["stopped"].startswith("goal not reached: it was interrupted")
+        assert client.post("/api/crawl/stop").status_code == 409
+
+        again = client.post("/api/crawl/resume", json={"budget": 1100}).json()
+        assert again["trouble"] is None
+        with client.stream("GET", "/api/crawl/events") as stream:
+            now = next(now for now in events(stream) if now["n_done"] > stopped["now"]["n_done"])
+        assert (now["phase"], now["process"], now["budget"]) == ("running", again["process"], 1100)
+        course = client.get("/api/crawl").json()["course"]
+        assert course[: len(stopped["course"])] == stopped["course"], "it has one course"
+        client.post("/api/crawl/stop")
+        wait_until(lambda: holder_of(crawl.folder) is None)
+
+
+def test_a_crawl_that_was_killed_is_read_anew_for_its_frontier(crawl: SlowCrawl) -> None:
+    with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
+        wait_until(lambda: client.get("/api/crawl").json()["now"]["n_done"] > 30)
+        process.kill()
+        wait_until(lambda: not client.get("/api/crawl").json()["now"]["process"])
+        wait_until(lambda: client.get("/api/crawl/frontier").json()["n_events_ago"] == 0)
+        told = client.get("/api/crawl/frontier").json()
+        now = client.get("/api/crawl").json()["now"]
+    assert told["top"]["position"] == now["position"]
+    assert len(told["top"]["pages"]) == 25
+    assert now["stopped"].startswith("the last run ended without a report")
+
+
+def test_a_crawl_that_cannot_go_on_says_why(web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    crawled(web, web.site.seeds, folder, budget=3)
+    (folder / "crawl.toml").write_text((folder / "crawl.toml").read_text().replace("workers = 8", "workers = -8"))
+    with served(folder) as address, client_of(address) as client:
+        answer = client.post("/api/crawl/resume", json={"budget": 10})
+    assert answer.status_code == 400
+    assert "workers is -8" in answer.json()["error"]
+
+
+def test_what_the_crawl_says_itself_is_shown(web: FakeWeb, tmp_path: Path) -> None:
+    """It ends at once, since something is in its way that nobody could know of before."""
+    folder = tmp_path / "crawl"
+    crawled(web, web.site.seeds, folder, budget=3)
+    (folder / "archive").rename(folder / "elsewhere")
+    (folder / "archive").write_text("")
+    with served(folder) as address, client_of(address) as client:
+        client.post("/api/crawl/resume", json={"budget": 10})
+        wait_until(lambda: client.get("/crawl").status_code == 409 or client.get("/api/crawl").json()["now"]["trouble"])
+
+
+@pytest.mark.parametrize(
+    ("goal", "status", "said"),
+    [
+        ({"until": 2}, 422, "less than 1"),
+        ({"until": "much"}, 422, "number"),
+        ({"budget": 0}, 422, "greater than or equal to 1"),
+        ({}, 409, "the budget of 3 pages is spent"),
+        ({"budget": 2}, 409, "the budget of 2 pages is spent"),
+    ],
+)
+def test_a_goal_that_makes_no_sense_is_refused(
+    web: FakeWeb, tmp_path: Path, goal: dict[str, Any], status: int, said: str
+) -> None:
+    folder = tmp_path / "crawl"
+    crawled(web, web.site.seeds, folder, budget=3)
+    with served(folder) as address, client_of(address) as client:
+        answer = client.post("/api/crawl/resume", json=goal)
+        assert answer.status_code == status
+        assert said in answer.json()["error"]
+        form = client.post("/crawl/resume", data={"until": "very much", "budget": ""})
+        assert form.status_code == 400
+        assert "the coverage is &#39;very much&#39;" in form.text
+    assert holder_of(folder) is None
+
+
+@pytest.mark.parametrize("path", ["/api/crawl/stop", "/api/crawl/resume", "/crawl/stop", "/crawl/resume"])
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://evil.test"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+def test_other_sites_cannot_stop_or_start_anything(client: httpx.Client, path: str, headers: dict[str, str]) -> None:
+    assert client.post(path, headers=headers).status_code == 403
+    assert client.get(path).status_code == 405
+
+
+def test_a_crawl_in_this_very_process_is_not_interrupted(web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    crawled(web, web.site.seeds, folder, budget=3)
+    with CrawlFolder.open(folder), served(folder) as address, client_of(address) as client:
+        answer = client.post("/api/crawl/stop")
+    assert answer.status_code == 409
+    assert "the crawl runs in this process" in answer.json()["error"]
+
+
+def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    look = Onlooker.look
+
+    def counted(onlooker: Onlooker, *args: Any) -> Any:
+        looks.append(threading.get_ident())
+        return look(onlooker, *args)
+
+    monkeypatch.setattr(Onlooker, "look", counted)
+    watch = create_app(small_crawl).state.watch
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: watch.now(), range(40)))
+    assert len({id(now) for now in seen}) == len(looks) <= 2
+
+
+def test_the_server_ends_though_somebody_is_watching(small_crawl: Path) -> None:
+    """`served` waits for the end of the server, ten seconds at most."""
+    with ThreadPoolExecutor(2) as pool:
+        begun = threading.Barrier(3, timeout=PATIENCE_S)
+
+        def watch(address: str) -> int:
+            with client_of(address) as client, client.stream("GET", "/api/crawl/events") as stream:
+                told = events(stream)
+                next(told)
+                begun.wait()
+                return len(list(told))
+
+        with served(small_crawl) as address:
+            ends = [pool.submit(watch, address) for _ in range(2)]
+            begun.wait()
+        assert [end.result(PATIENCE_S) for end in ends] == [0, 0], "they end in good order"
+
+
+def test_who_goes_is_forgotten(small_crawl: Path) -> None:
+    """Clients that leave in the middle do no harm to the next."""
+    with served(small_crawl) as address, client_of(address) as client:
+        for _ in range(20):
+            with client.stream("GET", "/api/crawl/events") as stream:
+                assert next(events(stream))["phase"] == "stopped"
+        assert client.get("/api/crawl").status_code == 200
+
+
+def test_the_page_shows_how_it_stands_without_scripts(client: httpx.Client) -> None:
+    text = client.get("/crawl").text
+    assert "Goal not reached: nothing is left to fetch" in text
+    assert "museum.harbour.test" in text
+    assert '<path class="area" d="M' in text
+    assert "style=" not in text
+    parts = client.get("/crawl/now").text
+    assert "<html" not in parts
+    for part in ("state", "controls", "cards", "chart", "frontier", "tables"):
+        assert f'id="crawl-{part}"' in parts
+        assert f'id="crawl-{part}"' in text
+
+
+def test_epochs_can_be_chosen(client: httpx.Client) -> None:
+    assert client.get("/crawl?epoch=7").status_code == 200, "one that is not there is the present one"
+    assert client.get("/crawl?epoch=-1").status_code == 422
+    assert client.get("/crawl/now?epoch=x").status_code == 422
+
+
+def test_it_is_in_the_description_of_the_api(client: httpx.Client) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    told = {path: set(methods) for path, methods in paths.items() if path.startswith("/api/crawl")}
+    assert told == {
+        "/api/crawl": {"get"},
+        "/api/crawl/frontier": {"get"},
+        "/api/crawl/events": {"get"},
+        "/api/crawl/stop": {"post"},
+        "/api/crawl/resume": {"post"},
+    }
