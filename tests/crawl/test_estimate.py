@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +15,13 @@ import orienteer as ori
 from orienteer.crawl.estimate import EstimateReport, live_estimate, opened_estimate
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.crawl.rounds import EstimateSettings
-from orienteer.errors import InputError
+from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.answers import Answer, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder import CrawlFolder, estimate_of_folder
+from orienteer.store.survey import Survey
 from tests.conftest import random_web
 from tests.crawl.live_crawls import Tables, Told, crawled
 
@@ -154,6 +156,27 @@ def test_the_ranks_are_written_for_every_local_page(domain: Domain) -> None:
     facts = report.as_dict(n=3)
     assert len(facts["top"]) == 3
     assert facts["top"][0]["outside"] == pytest.approx(max(report.view.rank))
+
+
+def test_what_came_of_it_stays_in_the_folder(domain: Domain) -> None:
+    report = live_estimate(domain.folder, EstimateSettings(budget=10, rounds=2))
+    kept = estimate_of_folder(domain.folder)
+    with Survey(domain.folder / "crawl.db") as survey:
+        assert kept["position"] == survey.next_position()
+    told = json.loads(json.dumps(report.as_dict(100)))
+    assert kept["outlook"] == told["outlook"]
+    assert kept["top"] == told["top"]
+    assert [(page["url"], page["n_into"]) for page in kept["outside"]] == [
+        (report.urls[page.page], len(page.links)) for page in report.view.outside
+    ]
+    assert [page["links"] for page in kept["outside"]] == [page["links"][:10] for page in told["outside"]]
+
+
+def test_without_an_estimate_nothing_is_there(tmp_path: Path) -> None:
+    assert estimate_of_folder(tmp_path) is None
+    (tmp_path / "estimate.json").write_text("{")
+    with pytest.raises(CrawlFolderError, match="estimate.json.*damaged.*run `orienteer estimate` again"):
+        estimate_of_folder(tmp_path)
 
 
 def test_the_local_crawl_stays_as_it_is(domain: Domain) -> None:

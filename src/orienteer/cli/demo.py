@@ -46,7 +46,7 @@ def demo(
         if serve:
             from orienteer.cli.serve import serve as serve_pages
 
-            serve_pages(stage.folder, "127.0.0.1", 8765, None, False)
+            serve_pages(stage.folder, "127.0.0.1", 8765, None, [], False)
 
 
 @contextmanager

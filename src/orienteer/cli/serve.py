@@ -12,11 +12,18 @@ def serve(
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; one others can reach needs --token."),
     port: int = typer.Option(8765, "--port", help="Port; the next free one if it is taken, 0 for any."),
     token: str | None = typer.Option(None, "--token", help="What one has to know to see the pages; auto makes one up."),
+    compare: list[Path] = typer.Option(
+        [],
+        "--compare",
+        metavar="FILE",
+        help="Show this comparison, too: what `compare --json` printed; may be repeated.",
+    ),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
 ) -> None:
     """Show a crawl in the browser: search it, watch it, see how its hosts hang together.
 
-    The pages are for this machine only, and work without a network. Ctrl-C ends it.
+    The pages are for this machine only, and work without a network. Ctrl-C ends it. Comparisons are those in
+    DIR/compare, as `orienteer compare GRAPH --json > DIR/compare/NAME.json` puts them there, and those of --compare.
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
     """
@@ -26,10 +33,13 @@ def serve(
     from orienteer.errors import InputError
     from orienteer.store.folder import CrawlFolder
     from orienteer.web.app import create_app
+    from orienteer.web.comparisons import read_comparison
     from orienteer.web.security import is_loopback
     from orienteer.web.server import PageServer, listening
 
     CrawlFolder.open(folder, read_only=True).close()  # says in one line where there is none
+    for path in compare:
+        read_comparison(path)
     only_this_machine = is_loopback(host)
     if token is not None and not token.strip():
         raise InputError("--token is empty; name one, or let it be made up with --token auto")
@@ -37,7 +47,7 @@ def serve(
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token
     with listening(host, port) as listener:
-        app = create_app(folder, token=known, only_this_machine=only_this_machine)
+        app = create_app(folder, token=known, only_this_machine=only_this_machine, comparisons=compare)
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={quote(known, safe='')}" if known else "")
         print(f"{folder} is shown at {address}", flush=True)

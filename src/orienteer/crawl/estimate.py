@@ -25,6 +25,9 @@ from orienteer.graph.estimation.outside import View
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.survey import Survey
 
+_KEPT_PAGES = 100  # of each kind, in the report that stays in the folder
+_KEPT_LINKS = 10  # of each page outside
+
 
 @dataclass(frozen=True)
 class EstimateReport:
@@ -32,7 +35,7 @@ class EstimateReport:
 
     `view` is what the world makes of the domain, `outlook` how far off that may still be, by experience. `pages` are
     the local pages, in the order of the view, by their ids in the crawl; `urls` names all pages of the view by theirs.
-    `n_fetched` pages around the domain were there, `n_failed` were not.
+    `n_fetched` pages around the domain were there, `n_failed` were not. `position` is where the crawl was.
     """
 
     folder: Path
@@ -49,6 +52,7 @@ class EstimateReport:
     urls: dict[int, str]
     outcomes: dict[str, int]
     elapsed_s: float
+    position: int
 
     def as_dict(self, n: int = 20) -> dict[str, Any]:
         """All but the ranks of all pages, which are in the folder; n pages of each kind."""
@@ -66,7 +70,15 @@ class EstimateReport:
             **self.view.as_dict(self.urls.get, n),
             "outcomes": self.outcomes,
             "elapsed_s": self.elapsed_s,
+            "position": self.position,
         }
+
+    def kept(self) -> dict[str, Any]:
+        """What stays in the folder: enough to show it again."""
+        told = self.as_dict(_KEPT_PAGES)
+        for page in told["outside"]:
+            page["links"] = page["links"][:_KEPT_LINKS]
+        return told | {"time": time.time()}
 
 
 @contextmanager
@@ -135,11 +147,10 @@ def _reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elaps
     assert estimation is not None  # the local pages are in before anything is fetched
     with Survey(path / "crawl.db") as survey:
         pages = local_pages(survey).astype(np.uint32)
-    view = View.of(estimation)
+        position = survey.next_position()
+    view = View.of(estimation, _KEPT_PAGES)
     named = [*range(ledger.n_local), *(page.page for page in view.outside)]
-    with CrawlFolder.open(path, read_only=True) as folder:
-        folder.write_ranks({"pages": pages, "global": view.rank, "local": view.rank_inside})
-    return EstimateReport(
+    report = EstimateReport(
         folder=path,
         view=view,
         outlook=estimation.outlook(),
@@ -154,4 +165,9 @@ def _reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: str, elaps
         urls=dict(zip(named, ledger.database.urls(named), strict=True)),
         outcomes=dict(live.outcomes.most_common()),
         elapsed_s=elapsed_s,
+        position=position,
     )
+    with CrawlFolder.open(path, read_only=True) as folder:
+        folder.write_ranks({"pages": pages, "global": view.rank, "local": view.rank_inside})
+        folder.write_estimate(report.kept())
+    return report

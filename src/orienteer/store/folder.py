@@ -9,6 +9,7 @@
     topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
     policy.npz        what its policy has learned on other sites, if it is one that does
     ranks.npz         what its pages are worth, inside and in the whole web; derived
+    estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
     index/            what a search looks things up in (see `search/`); derived, has a lock of its own
     outside/          the pages around it that were looked at for that: a folder like this one, links only
     log.jsonl         what happened, an object a line (see `log`); never the truth
@@ -46,6 +47,7 @@ from orienteer.store.failures import damaged, explained
 
 _DATABASE, _SETTINGS = "crawl.db", "crawl.toml"
 LOCK = "crawl.lock"
+_ESTIMATE = "estimate.json"
 _ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
 
 
@@ -199,6 +201,10 @@ class CrawlFolder:
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise damaged(path, f"{error}; run `orienteer estimate` again") from None
 
+    def write_estimate(self, report: dict[str, Any]) -> None:
+        with explained(self.path / _ESTIMATE):
+            write_durably(self.path / _ESTIMATE, json.dumps(report, indent=1) + "\n")
+
     @property
     def log_path(self) -> Path:
         return self.path / "log.jsonl"
@@ -276,6 +282,16 @@ def remove_crawl(path: Path) -> None:
 def settings_of_folder(path: Path) -> str | None:
     """The text of crawl.toml; None where no crawl is."""
     return _text_of(path / _SETTINGS) if (path / _DATABASE).exists() else None
+
+
+def estimate_of_folder(path: Path) -> Any:
+    """What `write_estimate` was given last; None where no estimate was made."""
+    if not (path / _ESTIMATE).exists():
+        return None
+    try:
+        return json.loads(_text_of(path / _ESTIMATE))
+    except (ValueError, RecursionError) as error:
+        raise damaged(path / _ESTIMATE, f"{error}; run `orienteer estimate` again") from None
 
 
 def policy_model_path(path: Path) -> Path:

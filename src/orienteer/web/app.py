@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -9,8 +10,10 @@ from fastapi import APIRouter, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from orienteer import __version__
+from orienteer.web.comparisons import Comparisons
+from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import crawl, details, search
+from orienteer.web.pages import compare, crawl, details, map, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -30,13 +33,20 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, details)
+PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details)
 
 
-def create_app(folder: str | Path, *, token: str | None = None, only_this_machine: bool = True) -> FastAPI:
+def create_app(
+    folder: str | Path,
+    *,
+    token: str | None = None,
+    only_this_machine: bool = True,
+    comparisons: Iterable[Path] = (),
+) -> FastAPI:
     """The pages of a crawl folder. Its crawl is `app.state.crawl`; close that when the server has ended.
 
     With a `token` they are shown to those who have it. Unless `only_this_machine` is served, there must be one.
+    `comparisons` are files to show beside those in the folder.
     """
     app = FastAPI(
         title="Orienteer",
@@ -47,6 +57,8 @@ def create_app(folder: str | Path, *, token: str | None = None, only_this_machin
         openapi_url="/api/openapi.json",
     )
     app.state.crawl = ServedCrawl(Path(folder))
+    app.state.map = KeptMap(Path(folder))
+    app.state.comparisons = Comparisons(Path(folder), comparisons)
     app.state.watch = CrawlWatch(Path(folder))
     app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
     for page in PAGES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -77,12 +78,15 @@ def _environment() -> Environment:
         "moment": moment,
         "size": size,
         "percent": _percent,
+        "rank": _rank,
         "at_least": percent,
         "at_most": lambda share: percent(share, up=True),
         "time_left": time_left,
         "figure": lambda number: f"{number:,}",
         "short": lambda number: f"{number:.2g}",
         "host": host_of,
+        "address": lambda url: url.partition("://")[2] or url,
+        "path": lambda url: "/" + url.partition("://")[2].partition("/")[2],
         "query": lambda values: urlencode(values, errors="replace"),
         "details": details_of,
     }
@@ -92,3 +96,9 @@ def _environment() -> Environment:
 
 def _percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
+
+
+def _rank(share: float) -> str:
+    """`12.3 %`, `0.0123 %`: three figures, however small."""
+    places = 2 - math.floor(math.log10(100 * share)) if share > 0 else 0
+    return f"{100 * share:.{min(max(places, 0), 9)}f} %"

@@ -126,7 +126,9 @@ class View:
             "valued_more": told(more),
             "valued_less": told(less),
             "outside": [
-                asdict(page) | {"url": name(page.page), "links": [name(local) for local in page.links.tolist()]}
+                asdict(page)
+                | {"url": name(page.page), "links": [name(local) for local in page.links.tolist()]}
+                | {"n_into": len(page.links)}
                 for page in self.outside[:n]
             ],
         }

@@ -1,0 +1,139 @@
+"""A web in regions: its hosts, or the parts of its only host, and how much rank flows between them.
+
+A map of pages is too much to look at, so pages are shown in regions. Where all of them are on one host, that host is
+divided by its folders: the largest folder is opened again and again, as long as it holds more than its share. A host
+without folders is divided into its pages, so that a map is one dot only where there is one page.
+
+    rank of a region      the sum of its pages' ranks
+    mass of a link        d r[i] / c_i for the link of page i to page j, where c_i is the number of links i has: how
+                          often a surfer takes it. The mass from region to region is the sum over the links between.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.hosts import host_ids
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.url_table import UrlTable
+
+Kind = Literal["host", "folder", "page"]
+
+MAX_FOLDERS = 5_000
+_LARGE = 0.2  # of all pages: a folder with more is opened
+_MANY = 40  # folders: with so many no further one is opened
+_DEEPEST = 8  # folders in folders: a trap makes paths of hundreds
+
+
+@dataclass(frozen=True)
+class Regions:
+    """`of_page` says in which region each page is; `names` are those of the regions: hosts, or paths."""
+
+    kind: Kind
+    names: list[str]
+    of_page: NDArray[np.int32]
+
+
+class Masses(NamedTuple):
+    """What flows between regions: `mass[k]` from `sources[k]` to `targets[k]`, over `n_links[k]` links between pages.
+
+    Ordered by source, then by target; what stays inside a region is left out. `rank` and `n_pages` are by region.
+    """
+
+    rank: NDArray[np.float64]
+    n_pages: NDArray[np.int64]
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    mass: NDArray[np.float64]
+    n_links: NDArray[np.int64]
+
+
+def regions_of(urls: UrlTable) -> Regions:
+    """The hosts of these pages; of a single host its folders; where it has none its pages.
+
+    >>> regions_of(UrlTable.of(["http://a.org/", "http://a.org/news/1", "http://a.org/news/2"])).names
+    ['/', '/news/']
+    """
+    hosts, names = host_ids(urls)
+    if len(names) != 1:
+        return Regions("host", names, hosts)
+    paths = [_path(url) for url in urls]
+    folders = _folders(paths)
+    if len(folders) > 1:
+        return _named("folder", [_folder_of(path, folders) for path in paths])
+    return _named("page", paths)
+
+
+def masses_between(
+    graph: LinkGraph, regions: NDArray[np.int32], n_regions: int, rank: NDArray[np.float64], damping: float = 0.85
+) -> Masses:
+    """The rank of the regions and the mass that flows between them."""
+    sources = graph.sources()
+    share = damping * rank / np.maximum(graph.out_degrees(), 1)
+    pairs = regions[sources].astype(np.int64) * n_regions + regions[graph.targets]
+    is_between = regions[sources] != regions[graph.targets]
+    found, at = np.unique(pairs[is_between], return_inverse=True)
+    return Masses(
+        rank=np.bincount(regions, rank, n_regions).astype(np.float64),
+        n_pages=np.bincount(regions, minlength=n_regions),
+        sources=(found // n_regions).astype(np.int32),
+        targets=(found % n_regions).astype(np.int32),
+        mass=np.bincount(at, share[sources[is_between]], len(found)).astype(np.float64),
+        n_links=np.bincount(at, minlength=len(found)),
+    )
+
+
+def _path(url: str) -> str:
+    """All that follows the host; a text that is no URL is its own path."""
+    start = url.find("/", url.find("://") + 3) if "://" in url else 0
+    return url[start:] if start >= 0 else "/"
+
+
+def _folder_names(path: str) -> list[str]:
+    """`/a/`, `/a/b/` of `/a/b/c?q`."""
+    plain = path.partition("?")[0]
+    ends = [at for at, letter in enumerate(plain) if letter == "/"][1 : _DEEPEST + 1]
+    return [plain[: end + 1] for end in ends]
+
+
+def _folders(paths: Sequence[str]) -> set[str]:
+    """The folders to show: the root, opened, and what is in it."""
+    inside = [_folder_names(path) for path in paths]
+    shown = {"/"}
+    n_pages = Counter({"/": len(paths)})
+    depth = {"/": 0}  # how many folders lead there
+    while n_pages:
+        largest, n = min(n_pages.items(), key=lambda item: (-item[1], item[0]))
+        if len(shown) > 1 and (n <= _LARGE * len(paths) or len(shown) >= _MANY):
+            break
+        at = depth[largest]
+        children = Counter(names[at] for names in inside if len(names) > at and _is_in(names, at, largest))
+        del n_pages[largest]  # its own pages stay with it, and it is not opened again
+        if len(shown) + len(children) > MAX_FOLDERS:
+            continue
+        if len(children) == 1 and len(shown) == 1 and sum(children.values()) == len(paths):
+            shown.clear()  # nothing is beside it: its name says nothing, its folders do
+        shown.update(children)
+        n_pages.update(children)
+        depth.update(dict.fromkeys(children, at + 1))
+    return shown
+
+
+def _is_in(names: list[str], depth: int, folder: str) -> bool:
+    return depth == 0 or names[depth - 1] == folder
+
+
+def _folder_of(path: str, folders: set[str]) -> str:
+    return next((name for name in reversed(_folder_names(path)) if name in folders), "/")
+
+
+def _named(kind: Kind, names: list[str]) -> Regions:
+    """Regions numbered in order of first appearance."""
+    ids = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    return Regions(kind, list(ids), np.array([ids[name] for name in names], np.int32))

@@ -1,0 +1,189 @@
+"""The map in a browser: pointed at, zoomed, searched, and followed to a host's pages, by hand and by keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.web.live_server import served
+from tests.web.wide_crawl import many_hosts, written_crawl
+
+_COMPILING_MS = 60_000  # the first map of all on a machine
+
+
+@pytest.fixture(scope="module", params=[5, 5_000], ids=["5-hosts", "5000-hosts"])
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Instead of the small crawl: webs with few hosts and with many."""
+    graph = many_hosts(np.random.default_rng(request.param), request.param)
+    with served(written_crawl(tmp_path_factory.mktemp("wide") / "wide", graph)) as where:
+        yield where
+
+
+def open_map(page: Page) -> Any:
+    """The map, drawn; its data."""
+    page.goto("/map")
+    expect(page.locator("#map-state")).to_be_empty(timeout=_COMPILING_MS)
+    return page.request.get("/api/map").json()
+
+
+def middle_of(page: Page, told: Any, place: int) -> tuple[float, float]:
+    """Where the circle of a region is in the window: the whole map is shown, and its middle is in the middle."""
+    regions = told["regions"]
+    box = page.locator("#stage canvas").bounding_box()
+    assert box is not None
+    right = max(abs(region["x"]) + region["radius"] for region in regions)
+    bottom = max(abs(region["y"]) + region["radius"] for region in regions)
+    scale = min((box["width"] - 40) / 2 / right, (box["height"] - 56) / 2 / bottom, 64)
+    region = regions[place]
+    return box["x"] + box["width"] / 2 + scale * region["x"], box["y"] + box["height"] / 2 + scale * region["y"]
+
+
+def colours(page: Page) -> dict[str, float]:
+    """The share of the map that each colour covers; what nothing is drawn on has none."""
+    count = """() => {
+      const { width, height } = document.querySelector("#stage canvas");
+      const copy = Object.assign(document.createElement("canvas"), { width, height });
+      const pen = copy.getContext("2d", { willReadFrequently: true });
+      pen.drawImage(document.querySelector("#stage canvas"), 0, 0);
+      const data = pen.getImageData(0, 0, width, height).data;
+      const found = {};
+      for (let k = 0; k < data.length; k += 4) {
+        if (data[k + 3] === 0) continue;
+        const colour = `${data[k]},${data[k + 1]},${data[k + 2]}`;
+        found[colour] = (found[colour] ?? 0) + 1 / (width * height);
+      }
+      return found;
+    }"""
+    page.wait_for_timeout(100)  # it is drawn in the next frame
+    return dict(page.evaluate(count))
+
+
+def coloured(page: Page) -> float:
+    """The share of the map that something is drawn on."""
+    return sum(colours(page).values())
+
+
+def test_pointing_at_a_circle_tells_and_a_click_leads_to_its_pages(page: Page) -> None:
+    told = open_map(page)
+    largest = told["regions"][0]
+    assert coloured(page) > 0.02
+    page.mouse.move(*middle_of(page, told, 0))
+    shown = page.locator("#shown")
+    expect(shown.locator("a")).to_have_text(largest["name"])
+    expect(shown).to_contain_text(f"{largest['n_pages']:,} page")
+    expect(shown).to_contain_text("comes from")
+    page.mouse.click(*middle_of(page, told, 0))
+    page.wait_for_url("**/map/host?name=*")
+    expect(page.locator("h1")).to_have_text(largest["name"])
+    rows = page.locator("tbody tr")
+    assert rows.count() == min(largest["n_pages"], 50)
+    rows.first.locator("a").click()
+    page.wait_for_url("**/page?url=*")
+
+
+def test_zoom_and_drag(page: Page) -> None:
+    told = open_map(page)
+    whole = coloured(page)
+    x, y = middle_of(page, told, 0)
+    page.get_by_role("button", name="Zoom out").click()
+    smaller = coloured(page)
+    assert smaller < whole
+    page.get_by_role("button", name="Show all").click()
+    assert coloured(page) == pytest.approx(whole, rel=0.01)
+    page.mouse.move(x, y)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
+    assert coloured(page) > whole
+    page.mouse.down()
+    page.mouse.move(x + 80, y + 40, steps=4)
+    page.mouse.up()
+    assert page.url.endswith("/map"), "a drag is no click"
+    page.mouse.move(0, 0)
+    page.mouse.move(x + 80, y + 40)
+    expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
+
+
+def test_the_filter_finds_hosts(page: Page) -> None:
+    told = open_map(page)
+    before = coloured(page)
+    page.get_by_label("Find a host").fill("river")
+    expect(page.locator("#regions [role=status]")).to_contain_text("with “river”")
+    n_found = sum("river" in region["name"] for region in told["regions"])
+    expect(page.locator("#regions [role=status]")).to_contain_text(f"{n_found:,} of")
+    names = page.locator("table.regions tbody th").all_inner_texts()
+    assert names
+    assert all("river" in name for name in names)
+    assert coloured(page) == pytest.approx(before, abs=0.2)
+    page.locator("table.regions tbody tr").first.hover()
+    expect(page.locator("#shown a")).to_have_text(names[0])
+
+
+def test_by_keys_alone(page: Page) -> None:
+    told = open_map(page)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "stage":
+            break
+    else:
+        raise AssertionError("the map cannot be reached")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
+    shown = set()
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "+", "-", "0"):
+        page.keyboard.press(key)
+        shown.add(page.locator("#shown a").inner_text())
+    assert len(shown) > 1
+    name = page.locator("#shown a").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/map/host?name=*")
+    expect(page.locator("h1")).to_have_text(name)
+
+
+def test_a_row_of_the_table_shows_its_circle(page: Page) -> None:
+    told = open_map(page)
+    page.locator("table.regions a").nth(2).focus()
+    expect(page.locator("#shown a")).to_have_text(told["regions"][2]["name"])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/map/host?name=*")
+
+
+@pytest.mark.parametrize(
+    "browser_options",
+    [{"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}],
+    ids=["phone"],
+)
+def test_on_a_phone_the_first_touch_shows_and_the_second_opens(page: Page) -> None:
+    told = open_map(page)
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    page.locator("#stage").scroll_into_view_if_needed()
+    page.touchscreen.tap(*middle_of(page, told, 0))
+    expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
+    assert page.url.endswith("/map")
+    page.touchscreen.tap(*middle_of(page, told, 0))
+    page.wait_for_url("**/map/host?name=*")
+
+
+@pytest.mark.parametrize("browser_options", [{"viewport": DESKTOP, "java_script_enabled": False}], ids=["no-script"])
+def test_without_scripts_the_table_does(page: Page) -> None:
+    page.goto("/map")
+    expect(page.locator("#map-state")).to_contain_text("the table has all of it")
+    page.get_by_label("Find a host").fill("garden")
+    page.get_by_role("button", name="Find").click()
+    page.locator("table.regions a").first.click()
+    assert "/map/host?name=garden" in page.url
+
+
+def test_the_colours_follow_the_system(page: Page) -> None:
+    open_map(page)
+    circles = {"light": "84,119,173", "dark": "76,111,165"}
+    for scheme, other in (("light", "dark"), ("dark", "light")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found = colours(page)
+        assert found[circles[scheme]] > 0.01
+        assert found.get(circles[other], 0) < 0.001

@@ -1,0 +1,114 @@
+"""Outside and Compare in a browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.test_all_pages import findings
+from tests.web.comparison_files import write_comparisons
+from tests.web.live_server import served
+
+
+@pytest.fixture(scope="module")
+def address(small_crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The small crawl with comparisons in it."""
+    folder = tmp_path_factory.mktemp("compared") / "harbour"
+    shutil.copytree(small_crawl, folder)
+    place = write_comparisons(folder)
+    (place / "wrong.json").unlink()
+    with served(folder) as where:
+        yield where
+
+
+def visible(page: Page) -> set[str]:
+    """The contenders whose curves can be seen in the first chart."""
+    found = page.locator("figure.chart").first.locator("g.series[data-style=line]:not([display=none])")
+    return set(found.evaluate_all("all => all.map((one) => one.dataset.series)"))
+
+
+def test_outside_leads_to_the_details_of_a_page(page: Page) -> None:
+    page.goto("/outside")
+    more = page.get_by_role("region", name="Worth more to the world")
+    more.get_by_role("link").first.click()
+    page.wait_for_url("**/page?url=*")
+
+
+def test_links_to_pages_outside_lead_there(page: Page) -> None:
+    page.goto("/outside")
+    link = page.get_by_role("region", name="Pages outside that matter most").get_by_role("link").first
+    assert "world.test" in str(link.get_attribute("href"))
+    assert link.get_attribute("rel") == "noreferrer noopener nofollow"
+
+
+def test_contenders_are_chosen(page: Page) -> None:
+    page.goto("/compare?name=policies")
+    everybody = {"certified", "rankmass", "breadth-first", "random"}
+    assert visible(page) == everybody
+    page.get_by_label("random").uncheck()
+    assert visible(page) == everybody - {"random"}
+    page.reload()
+    assert visible(page) == everybody - {"random"}, "the address says what is shown"
+    page.get_by_role("button", name="None").click()
+    assert visible(page) == set()
+    page.get_by_role("button", name="All").click()
+    assert visible(page) == everybody
+    assert "show=" not in page.url
+
+
+def test_values_are_read_off_a_chart(page: Page) -> None:
+    page.goto("/compare?name=policies", wait_until="networkidle")
+    chart = page.locator("figure.chart svg").nth(1)
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5)
+    expect(page.locator("#at")).to_contain_text("pages fetched")
+    expect(page.locator("li[data-series=certified] .value")).to_contain_text("%")
+    page.mouse.move(0, 0)
+    expect(page.locator("#at")).to_be_empty()
+
+
+def test_a_contender_that_is_pointed_at_stands_out(page: Page) -> None:
+    page.goto("/compare?name=policies")
+    page.locator("li[data-series=random]").hover()
+    opacity = "all => all.map((one) => getComputedStyle(one).opacity)"
+    assert set(page.locator("g.series[data-series=random]").evaluate_all(opacity)) == {"1"}
+    assert set(page.locator("g.series[data-series=certified]").evaluate_all(opacity)) == {"0.18"}
+
+
+def test_from_one_comparison_to_another(page: Page) -> None:
+    page.goto("/compare")
+    expect(page.locator("h2").first).to_have_text("harvest")
+    page.get_by_role("navigation", name="Comparisons").get_by_role("link", name="seeds").click()
+    expect(page.locator("h2").first).to_have_text("seeds")
+    assert page.locator("figure.chart").count() == 2
+
+
+@pytest.mark.parametrize("browser_options", [{"viewport": DESKTOP, "java_script_enabled": False}], ids=["no-script"])
+def test_without_scripts_a_button_shows_what_is_chosen(page: Page) -> None:
+    page.goto("/compare?name=policies")
+    page.get_by_label("random").uncheck()
+    page.get_by_role("button", name="Show these").click()
+    assert page.locator("g.series[data-series=random]").first.get_attribute("display") == "none"
+    assert page.locator("g.series[data-series=certified]").first.get_attribute("display") is None
+
+
+@pytest.mark.parametrize(
+    "browser_options",
+    [{"viewport": DESKTOP, "color_scheme": "dark"}, {"viewport": PHONE, "color_scheme": "light"}],
+    ids=["desktop-dark", "phone-light"],
+)
+@pytest.mark.parametrize(
+    "target",
+    ["/compare?name=policies", "/compare?name=seeds", "/compare?name=harvest", "/map/host?name=www.harbour.test"],
+)
+def test_a_page_is_accessible_and_fits(page: Page, target: str) -> None:
+    page.goto(target)
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0

@@ -1,0 +1,46 @@
+"""Comparisons as the commands print them, for the pages to show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orienteer.evaluate.compare import compare
+from orienteer.evaluate.harvest import Task, compare_harvests
+from orienteer.evaluate.seed_compare import compare_seeds
+from orienteer.graph.link_graph import LinkGraph
+from tests.web.wide_crawl import many_hosts
+
+POLICIES = ("certified", "rankmass", "breadth-first", "random")
+
+
+def web() -> LinkGraph:
+    return many_hosts(np.random.default_rng(5), 12)
+
+
+def policies(uniform: bool = False) -> dict[str, Any]:
+    return compare(web(), POLICIES, [0, 1], uniform=uniform).as_dict() | {"plots": []}
+
+
+def harvest() -> dict[str, Any]:
+    graph = web()
+    task = Task.of(graph, int(graph.out_degrees().argmax()), np.arange(graph.n_pages) % 5 == 0, name="labels.txt")
+    return compare_harvests(task, ["breadth-first", "navigational"]).as_dict() | {"plots": []}
+
+
+def seeds() -> dict[str, Any]:
+    return compare_seeds(web(), k=4, hops=3).as_dict() | {"plots": []}
+
+
+def write_comparisons(folder: Path) -> Path:
+    """DIR/compare with one of each kind, and a file that is none."""
+    place = folder / "compare"
+    place.mkdir()
+    for name, told in (("policies", policies()), ("seeds", seeds()), ("harvest", harvest())):
+        (place / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+    (place / "wrong.json").write_text("{}", encoding="utf-8")
+    (place / "notes.txt").write_text("not looked at", encoding="utf-8")
+    return place
