@@ -44,9 +44,9 @@ def demo(
             _tell(stage)
             _say_how_to_see_it(stage, keep, serve)
         if serve:
-            from orienteer.cli.serve import serve as serve_pages
+            from orienteer.cli.serve import show
 
-            serve_pages(stage.folder, "127.0.0.1", 8765, None, [], False)
+            show(stage.folder)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -27,6 +28,18 @@ def serve(
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
     """
+    show(folder, host, port, token, compare, open_browser)
+
+
+def show(
+    folder: Path,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: str | None = None,
+    comparisons: Sequence[Path] = (),
+    open_browser: bool = False,
+) -> None:
+    """Serve the pages of a crawl folder until Ctrl-C."""
     import secrets
     from urllib.parse import quote
 
@@ -38,7 +51,7 @@ def serve(
     from orienteer.web.server import PageServer, listening
 
     CrawlFolder.open(folder, read_only=True).close()  # says in one line where there is none
-    for path in compare:
+    for path in comparisons:
         read_comparison(path)
     only_this_machine = is_loopback(host)
     if token is not None and not token.strip():
@@ -47,7 +60,7 @@ def serve(
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token
     with listening(host, port) as listener:
-        app = create_app(folder, token=known, only_this_machine=only_this_machine, comparisons=compare)
+        app = create_app(folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons)
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={quote(known, safe='')}" if known else "")
         print(f"{folder} is shown at {address}", flush=True)

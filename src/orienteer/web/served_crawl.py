@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orienteer.errors import CrawlFolderError
+
 if TYPE_CHECKING:
     from orienteer.search.search_index import SearchIndex
 
@@ -60,11 +62,16 @@ class ServedCrawl:
 
         with self._lock:
             state = self._index_state()
-            # While an index is made anew there is none for a moment: the old one, already removed, does as long.
             if self._lease is None or (state and state != self._lease.state):
-                index = SearchIndex.open(self.path)
-                self._retire()
-                self._lease = _Lease(index, state)
+                try:
+                    index = SearchIndex.open(self.path)
+                except CrawlFolderError:
+                    # While an index is written anew there is none for a moment: the old one, already removed, will do.
+                    if self._lease is None:
+                        raise
+                else:
+                    self._retire()
+                    self._lease = _Lease(index, state)
             self._lease.n_users += 1
             return self._lease
 
