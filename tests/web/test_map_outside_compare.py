@@ -68,7 +68,7 @@ def test_the_map_as_data(client: httpx.Client) -> None:
     assert max(region["radius"] for region in found["regions"]) == 1
     links = found["links"]
     assert len(links["sources"]) == len(links["targets"]) == len(links["mass"]) > 0
-    assert found["regions"][0]["name"] == "www.harbour.test"
+    assert (found["regions"][0]["name"], found["regions"][0]["label"]) == ("www.harbour.test", "www")
 
 
 def test_a_host_as_data(client: httpx.Client) -> None:

@@ -54,6 +54,19 @@ class Masses(NamedTuple):
     n_links: NDArray[np.int64]
 
 
+def common_ending(hosts: Sequence[str]) -> str:
+    """The site that all of these hosts belong to, if there is one and they are several: what need not be said of each.
+
+    >>> common_ending(["www.a.org", "news.a.org:80"]), common_ending(["www.a.org", "a.org", "b.a.org"])
+    ('', 'a.org')
+    """
+    parts = [host.split(".")[::-1] for host in hosts]
+    if len(parts) < 2:
+        return ""
+    n = next((k for k, same in enumerate(zip(*parts, strict=False)) if len(set(same)) > 1), min(map(len, parts)))
+    return ".".join(parts[0][:n][::-1]) if n > 1 else ""
+
+
 def regions_of(urls: UrlTable) -> Regions:
     """The hosts of these pages; of a single host its folders; where it has none its pages.
 

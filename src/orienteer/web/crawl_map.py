@@ -23,7 +23,7 @@ from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.map_layout import Layout, map_layout, strongest
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.regions import Kind, Masses, masses_between, regions_of
+from orienteer.graph.regions import Kind, Masses, common_ending, masses_between, regions_of
 from orienteer.graph.url_table import UrlTable
 from orienteer.store.survey import Survey
 
@@ -116,6 +116,15 @@ class CrawlMap:
     def places(self) -> dict[str, int]:
         """The place of each region in `order`, by its name."""
         return {self.names[region]: place for place, region in enumerate(self.order.tolist())}
+
+    @cached_property
+    def ending(self) -> str:
+        """How the names of all hosts end, after a dot or as a whole; "" where they have nothing in common."""
+        return common_ending(self.names) if self.kind == "host" else ""
+
+    def label(self, region: int) -> str:
+        """Its name, as short as it can be among the others."""
+        return self.names[region].removesuffix(f".{self.ending}") if self.ending else self.names[region]
 
     @cached_property
     def circles(self) -> Circles:

@@ -77,6 +77,7 @@ def _environment() -> Environment:
         "duration": duration,
         "moment": moment,
         "size": size,
+        "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "percent": _percent,
         "rank": _rank,
         "at_least": percent,

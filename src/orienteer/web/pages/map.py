@@ -25,9 +25,13 @@ PageNumber = Annotated[int, Query(ge=1, le=_MAX_PAGE)]
 
 
 class Region(BaseModel):
-    """A host, or a part of a site, as a circle. The largest radius is 1; the middle of the map is at (0, 0)."""
+    """A host, or a part of a site, as a circle. The largest radius is 1; the middle of the map is at (0, 0).
+
+    `label` is the name without what all hosts have in common.
+    """
 
     name: str
+    label: str
     rank: float
     n_pages: int
     x: float
@@ -112,6 +116,7 @@ def map_data(request: Request) -> MapAnswer:
     regions = [
         Region(
             name=found.names[region],
+            label=found.label(region),
             rank=_rounded(masses.rank[region]),
             n_pages=int(masses.n_pages[region]),
             x=round(x, 4),
@@ -173,6 +178,7 @@ def _row(found: CrawlMap, region: int) -> dict[str, Any]:
     return {
         "place": found.places[name],
         "name": name,
+        "label": found.label(region),
         "rank": float(found.masses.rank[region]),
         "n_pages": int(found.masses.n_pages[region]),
     }

@@ -261,7 +261,7 @@ class RegionMap {
   drawLabel(k, place, taken, large) {
     const { pen, colours } = this;
     const isShown = k === this.shown;
-    const text = shortened(this.regions[k].name || "(no host)");
+    const text = shortened(this.regions[k].label || "(no host)");
     const weight = isShown || place.radius > 26 ? 600 : 400;
     let width;
     for (const size of place.radius > 26 ? [14, 12] : [12]) {
@@ -320,7 +320,7 @@ class RegionMap {
       const best = found.slice(0, 4);
       for (const at of best) {
         const item = element("li");
-        item.append(element("span", this.regions[ends[at]].name || "(no host)", "name"), element("span", share(mass[at]), "number"));
+        item.append(element("span", this.regions[ends[at]].label || "(no host)", "name"), element("span", share(mass[at]), "number"));
         list.append(item);
       }
       part.append(element("h2", title), best.length ? list : element("p", "nothing", "quiet"));
