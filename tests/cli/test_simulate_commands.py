@@ -243,3 +243,8 @@ def test_what_needs_hosts_or_urls_says_so(web: Path, tmp_path: Path) -> None:
     assert "needs hosts" in refused("simulate", plain, "--trust", "host-homes")
     assert "needs hosts" in refused("simulate", plain, "--delay", 1)
     assert "no URLs" in refused("simulate", plain, "--explain", "http://h0.example/")
+
+
+def test_a_focused_policy_without_a_topic_is_told_of(web: Path) -> None:
+    assert "scent looks for a topic, and hears of none here" in run("simulate", web, "--policy", "scent").stdout
+    assert "looks for a topic" not in run("simulate", web, "--policy", "fractional").stdout

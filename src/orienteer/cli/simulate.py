@@ -55,6 +55,7 @@ def simulate(
     from orienteer.crawl.crawl import Goal
     from orienteer.evaluate.compare import warm_up
     from orienteer.frontier.politeness import Politeness
+    from orienteer.policies.focused import FocusedPolicy
     from orienteer.policies.policy_spec import PolicySpec
 
     # What can be wrong without looking at the graph is said before it is read.
@@ -82,6 +83,10 @@ def simulate(
         _print_facts(facts)
         if explanation is not None:
             _print_explanation(web, explanation, trace.n_fetched)
+        if isinstance(chosen, FocusedPolicy):
+            display.console().print(
+                f"{spec.name} looks for a topic, and hears of none here: see orienteer compare --topic.", style="dim"
+            )
     if not facts["goal_reached"]:
         raise typer.Exit(3)
 
