@@ -246,5 +246,5 @@ def test_what_needs_hosts_or_urls_says_so(web: Path, tmp_path: Path) -> None:
 
 
 def test_a_focused_policy_without_a_topic_is_told_of(web: Path) -> None:
-    assert "scent looks for a topic, and hears of none here" in run("simulate", web, "--policy", "scent").stdout
-    assert "looks for a topic" not in run("simulate", web, "--policy", "fractional").stdout
+    assert "scent looks for a topic, and hears of none here" in orienteer("simulate", web, "--policy", "scent").stdout
+    assert "looks for a topic" not in orienteer("simulate", web, "--policy", "fractional").stdout
