@@ -43,10 +43,24 @@ def discovery_order(graph: LinkGraph, pages: ArrayLike) -> NDArray[np.uint32]:
 
 
 def _searched(graph: LinkGraph, pages: ArrayLike, hops: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-    found = np.full(graph.n_pages, UNREACHED, np.int32)
-    queue = np.empty(graph.n_pages, np.uint32)
     ids = page_ids("pages", pages, graph.n_pages)
-    n_found = _search(graph.offsets, graph.targets, ids, hops, found, queue)
+    return breadth_first(graph.offsets[:-1], graph.offsets[1:], graph.targets, ids, hops)
+
+
+def breadth_first(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    targets: NDArray[np.uint32],
+    pages: NDArray[np.integer],
+    hops: int,
+) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    """How many links each page is from `pages`, and the pages within `hops` in the order they are found.
+
+    The links of page i are `targets[starts[i]:ends[i]]`.
+    """
+    found = np.full(len(starts), UNREACHED, np.int32)
+    queue = np.empty(len(starts), np.uint32)
+    n_found = _search(starts, ends, targets, pages, hops, found, queue)
     return found, queue[:n_found]
 
 
@@ -114,7 +128,7 @@ def weights_of(graph: LinkGraph, pages: ArrayLike, depth: int, values: NDArray[n
 
 
 @njit(cache=True, nogil=True)
-def _search(offsets: Any, targets: Any, pages: Any, hops: int, found: Any, queue: Any) -> int:
+def _search(starts: Any, ends: Any, targets: Any, pages: Any, hops: int, found: Any, queue: Any) -> int:
     n_found = 0
     for page in pages:
         if found[page] < 0:
@@ -127,7 +141,7 @@ def _search(offsets: Any, targets: Any, pages: Any, hops: int, found: Any, queue
         at += 1
         if found[page] == hops:
             break
-        for k in range(offsets[page], offsets[page + 1]):
+        for k in range(starts[page], ends[page]):
             target = targets[k]
             if found[target] < 0:
                 found[target] = found[page] + 1

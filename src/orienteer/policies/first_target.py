@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from orienteer.graph.hub_values import mean_over_sources, settle_hub_values
 from orienteer.graph.navigational import KnownLinks
+from orienteer.graph.reach import breadth_first
 from orienteer.kernel import kernel
 
 _DEPTH_DECAY = 0.9
@@ -33,9 +34,8 @@ def search_scores(
     excursions: float,
 ) -> NDArray[np.float64]:
     """A score for every known page that is not done, so that their order is that of the search, from now on."""
-    near_first, depth = np.zeros(len(is_done), np.int64), np.full(len(is_done), -1)
-    n_reached = _breadth_first(links.starts, links.ends, links.targets, seeds, near_first, depth)
-    near_first = near_first[:n_reached][~is_done[near_first[:n_reached]]]
+    depth, near_first = breadth_first(links.starts, links.ends, links.targets, seeds, len(is_done))
+    near_first = near_first[~is_done[near_first]]
     value = _untried(links, is_judged) * _DEPTH_DECAY**depth
     untried_first = near_first[np.argsort(-value[near_first], kind="stable")]
     done_by = n_fetched + np.arange(len(near_first) + 1)
@@ -55,28 +55,6 @@ def _untried(links: KnownLinks, is_judged: NDArray[np.bool_]) -> NDArray[np.floa
     value = np.zeros(len(is_judged))
     settle_hub_values(links, np.zeros(len(is_judged)), is_judged, 1.0, value, hub_share=0.0)
     return mean_over_sources(links, value)
-
-
-@kernel
-def _breadth_first(starts: Any, ends: Any, targets: Any, seeds: Any, order: Any, depth: Any) -> int:
-    """The known pages in the order breadth-first would fetch them, and how many links each is from the seeds."""
-    n = 0
-    for page in seeds:
-        if depth[page] < 0:
-            depth[page] = 0
-            order[n] = page
-            n += 1
-    at = 0
-    while at < n:
-        page = order[at]
-        at += 1
-        for k in range(starts[page], ends[page]):
-            target = targets[k]
-            if depth[target] < 0:
-                depth[target] = depth[page] + 1
-                order[n] = target
-                n += 1
-    return n
 
 
 @kernel
