@@ -43,9 +43,11 @@ def warm_up(plan: CrawlPlan) -> None:
     crawl.retry(page)
     crawl.take(page)
     words = np.array([1, 2, 3], np.uint32)
-    about = AboutPage(1.0, LinkWords(ids[1:], np.arange(4), words), words)
+    about = AboutPage(0.0, LinkWords(ids[1:], np.arange(4), words), words)
     crawl.fetched(page, ids[1:], hosts=seen.hosts[ids[1:]], about=about)
     if isinstance(policy, BatchedPolicy):
+        policy.scores(crawl.web)  # before anything relevant was found, and after
+        policy.learn(page, about._replace(relevance=1.0), crawl.web)
         policy.scores(crawl.web)
     crawl.discover(ids, seen.hosts[ids])
     crawl.take(1)
