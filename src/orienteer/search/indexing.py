@@ -13,6 +13,7 @@ is indexed is the crawl as it was at the beginning. Memory is bounded by the pag
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -139,8 +140,10 @@ class _Indexing:
             if self._text_index().ghost_share() > max_ghost_share:
                 remove_index(self._index, kept=(LOCK, FILE, *PageTexts.file_names(TEXTS)))
                 self._write(texts, wanted)
-            ways = {way_of(language) for language in texts.n_by_language()} | {PLAIN}
-        write_columns(self._index, self._survey, *wanted, estimated, ways)
+            n_by_way = Counter({PLAIN: 0})
+            for language, n_pages in texts.n_by_language().items():
+                n_by_way[way_of(language)] += n_pages
+        write_columns(self._index, self._survey, *wanted, estimated, n_by_way)
         return IndexReport(
             folder=self._crawl.path,
             n_pages=len(wanted.pages),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,7 +69,7 @@ class PageColumns:
             self._columns = Figures(*(arrays[name] for name in Figures._fields))
             self.has_outside = bool(arrays["has_outside"])
             self.position = int(arrays["position"])
-            self.ways = tuple(map(str, arrays["ways"]))
+            self.n_by_way = dict(zip(map(str, arrays["ways"]), map(int, arrays["n_by_way"]), strict=True))
             self._largest = {name: float(getattr(self._columns, name).max(initial=0)) for name in ("local", "outside")}
         except (KeyError, ValueError, TypeError) as error:
             raise _damaged(path, error) from None
@@ -89,7 +89,9 @@ class PageColumns:
             return Figures(none, none, np.full(len(wanted), np.nan), wanted)
         places = np.minimum(np.searchsorted(self.pages, wanted), len(self.pages) - 1)
         is_known = self.pages[places] == wanted
-        local, outside, relevance, group = self._columns.at(places)
+        local, outside, relevance, group = figures = self._columns.at(places)
+        if is_known.all():
+            return figures
         return Figures(
             np.where(is_known, local, 0.0),
             np.where(is_known, outside, 0.0),
@@ -126,11 +128,12 @@ def write_columns(
     relevance: NDArray[np.float64],
     repeats: NDArray[np.int64],
     estimated: dict[str, NDArray[Any]] | None,
-    ways: Iterable[str],
+    n_by_way: Mapping[str, int],
 ) -> None:
     """Compute the columns of these pages, which are in increasing order, and put them in the place of the old ones.
 
-    `repeats` are the pages they repeat, themselves where they repeat none. `estimated` is what ranks.npz holds.
+    `repeats` are the pages they repeat, themselves where they repeat none. `estimated` is what ranks.npz holds;
+    `n_by_way` are the pages that are read in each way.
     """
     arrays: dict[str, Any] = {
         "pages": pages,
@@ -138,7 +141,8 @@ def write_columns(
         "group": _groups(pages, repeats),
         "position": np.array(database.next_position()),
         "has_outside": np.array(estimated is not None),
-        "ways": np.array(sorted(ways)),
+        "ways": np.array(sorted(n_by_way)),
+        "n_by_way": np.array([n_by_way[way] for way in sorted(n_by_way)]),
         **_ranks(database, pages, estimated),
     }
     with explained(folder / FILE), replaced(folder / FILE) as new:

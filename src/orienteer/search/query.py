@@ -14,14 +14,15 @@ Anything may be typed: what makes no sense as a rule is looked for as words, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
 from orienteer.extract.language import primary_language
-from orienteer.search.text_index import PARTS, field, schema
+from orienteer.search.text_index import field, schema
+from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import host_of, site_of
 
@@ -91,13 +92,12 @@ def _holds_something(clause: Clause) -> bool:
     return bool(words_of(clause.text, PLAIN))
 
 
-def built(ask: Ask, ways: Iterable[str], relaxed: bool = False) -> Query:
-    """What tantivy is to look for, in texts that are read in these ways. Relaxed, some of the words are enough."""
-    ways = tuple(ways)
+def built(ask: Ask, vocabulary: Vocabulary, relaxed: bool = False) -> Query:
+    """What tantivy is to look for. Relaxed, some of the words are enough."""
     parts: list[tuple[Occur, Query]] = []
     optional: list[tuple[Occur, Query]] = []
     for clause in ask.clauses:
-        query = _query(clause, ways)
+        query = _query(clause, vocabulary)
         if clause.sign == "-":
             parts.append((Occur.MustNot, query))
         elif relaxed and clause.sign == "" and clause.field == "":
@@ -112,7 +112,7 @@ def built(ask: Ask, ways: Iterable[str], relaxed: bool = False) -> Query:
     return Query.boolean_query(parts)
 
 
-def _query(clause: Clause, ways: Sequence[str]) -> Query:
+def _query(clause: Clause, vocabulary: Vocabulary) -> Query:
     if clause.field in ("site", "host"):
         return _filter(_of_place(clause))
     if clause.field == "lang":
@@ -120,16 +120,17 @@ def _query(clause: Clause, ways: Sequence[str]) -> Query:
     if clause.field == "url":
         return _in_a_row("url", words_of(clause.text, PLAIN))
     boosts = {"title": 1.0} if clause.field == "title" else _BOOSTS
-    found = [
-        Query.boost_query(_in_a_row(field(part, way), words), boosts[part])
-        for way in ways
+    places = [
+        (field(part, way), words, boosts[part])
+        for way in vocabulary.ways
         if (words := words_of(clause.text, way))
-        for part in PARTS
+        for part in vocabulary.parts(way, words[0])
         if part in boosts
     ]
     if not clause.field:
-        found.append(Query.boost_query(_in_a_row("url", words_of(clause.text, PLAIN)), _URL_BOOST))
-    return Query.disjunction_max_query(found, _OTHER_PLACES)
+        places.append(("url", words_of(clause.text, PLAIN), _URL_BOOST))
+    found = [Query.boost_query(_in_a_row(name, words), boost) for name, words, boost in places]
+    return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
 
 
 def _of_place(clause: Clause) -> Query:

@@ -25,7 +25,7 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.search.page_columns import Figures, PageColumns
 
 WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.1}
-N_REORDERED = 300
+N_REORDERED = 200
 
 
 class Found(NamedTuple):
@@ -53,40 +53,56 @@ def checked_weight(rank: str, weight: float | None) -> float:
 def collapsed(pages: NDArray[np.int64], text: NDArray[np.float64], columns: PageColumns) -> Found:
     """What was found, in order; of pages that repeat each other the best. Ties go to the page that is worth more."""
     figures = columns.of(pages)
-    best_first = np.lexsort((pages, -figures.local, -text))
-    groups = figures.group[best_first]
-    _, first, n_pages = np.unique(groups, return_index=True, return_counts=True)
-    by_place = np.argsort(first)
-    kept = best_first[first[by_place]]
-    return Found(pages[kept], text[kept], figures.at(kept), n_pages[by_place] - 1)
+    n_repeating = np.zeros(len(pages), np.int64)
+    are_different = len(set(figures.group.tolist())) == len(pages)
+    if are_different and bool((text[1:] < text[:-1]).all()):  # as the text index has them
+        return Found(pages, text, figures, n_repeating)
+    kept = np.lexsort((pages, -figures.local, -text))
+    if not are_different:
+        _, first, n_pages = np.unique(figures.group[kept], return_index=True, return_counts=True)
+        by_place = np.argsort(first)
+        kept, n_repeating = kept[first[by_place]], n_pages[by_place] - 1
+    return Found(pages[kept], text[kept], figures.at(kept), n_repeating)
 
 
-def scores(found: Found, columns: PageColumns, rank: str, weight: float) -> NDArray[np.float64]:
-    """Between 0 and 1."""
-    best = float(found.text.max(initial=0.0))
-    text = found.text / best if best > 0 else np.zeros(len(found.text))
-    if not weight:
-        return text
-    worths = {
-        "local": _worth(found.figures.local, columns.largest("local"), len(columns)),
-        "global": _worth(found.figures.outside, columns.largest("outside"), len(columns)),
-    }
-    worth = worths.get(rank)
-    if worth is None:
-        worth = (worths["local"] + worths["global"]) / 2 if columns.has_outside else worths["local"]
-    return np.asarray((1 - weight) * text + weight * worth)
+class Orders:
+    """The orders that something found can be shown in."""
+
+    def __init__(self, found: Found, columns: PageColumns) -> None:
+        best = float(found.text.max(initial=0.0))
+        n_pages, figures = len(columns), found.figures
+        self._text = found.text / best if best > 0 else np.zeros(len(found.text))
+        self._worths = {"local": _worth(figures.local, columns.largest("local"), n_pages)}
+        if columns.has_outside:
+            self._worths["global"] = _worth(figures.outside, columns.largest("outside"), n_pages)
+
+    def scores(self, rank: str, weight: float) -> NDArray[np.float64]:
+        """Between 0 and 1, for each place of what was found."""
+        if not weight:
+            return self._text
+        worth = self._worths.get(rank)
+        if worth is None:
+            worth = np.mean(list(self._worths.values()), axis=0)
+        return np.asarray((1 - weight) * self._text + weight * worth)
+
+    def positions(self) -> dict[str, NDArray[np.int64] | None]:
+        """By order, where each place of what was found stands in it, from 1 on; None for one there are no ranks for."""
+        places: dict[str, NDArray[np.int64] | None] = {"text": np.arange(1, len(self._text) + 1)}
+        for rank in ("local", "global"):
+            places[rank] = _positions(order(self.scores(rank, WEIGHTS[rank]))) if rank in self._worths else None
+        return places
 
 
-def order(found: Found, columns: PageColumns, rank: str, weight: float) -> NDArray[np.int64]:
-    """The places of `found` in the order wanted; only the first N_REORDERED change places."""
-    score = scores(found, columns, rank, weight)[:N_REORDERED]
-    text, pages, local = found.text[:N_REORDERED], found.pages[:N_REORDERED], found.figures.local[:N_REORDERED]
-    first = np.lexsort((pages, -local, -text, -score))
-    return np.concatenate((first, np.arange(len(first), len(found.pages))))
+def order(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The places of what was found in the order of their scores; only the first N_REORDERED change places.
+
+    What was found is in the order of the words, which decides where scores are equal.
+    """
+    first = np.argsort(-scores[:N_REORDERED], kind="stable")
+    return np.concatenate((first, np.arange(len(first), len(scores))))
 
 
-def positions(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each place of `found` stands in an order, from 1 on."""
+def _positions(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
     position = np.empty(len(ordered), np.int64)
     position[ordered] = np.arange(1, len(ordered) + 1)
     return position

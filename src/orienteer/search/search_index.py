@@ -14,9 +14,10 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import tantivy
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError, InputError
@@ -28,6 +29,7 @@ from orienteer.search.related import co_cited
 from orienteer.search.snippet import Marker
 from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import TextIndex, page_numbers, refusals
+from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import way_of
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
@@ -91,6 +93,14 @@ class Results:
         return asdict(self)
 
 
+class _View(NamedTuple):
+    """The index as it was at one moment: what belongs together is replaced together."""
+
+    columns: PageColumns
+    searcher: tantivy.Searcher
+    vocabulary: Vocabulary
+
+
 def search(folder: str | Path, words: str, **options: Any) -> Results:
     """Search once; see SearchIndex.search."""
     with SearchIndex.open(folder) as index:
@@ -122,8 +132,9 @@ class SearchIndex:
 
     def reload(self) -> None:
         """Look at what was indexed last."""
-        self._columns = PageColumns(index_folder(self.folder) / FILE)
-        self._searcher = self._text_index.searcher()
+        columns, searcher = PageColumns(index_folder(self.folder) / FILE), self._text_index.searcher()
+        with refusals(index_folder(self.folder)):
+            self._view = _View(columns, searcher, Vocabulary(searcher, columns.n_by_way))
 
     def close(self) -> None:
         self._texts.close()
@@ -136,16 +147,16 @@ class SearchIndex:
 
     @property
     def n_pages(self) -> int:
-        return len(self._columns)
+        return len(self._view.columns)
 
     @property
     def has_global_rank(self) -> bool:
-        return self._columns.has_outside
+        return self._view.columns.has_outside
 
     def is_current(self) -> bool:
         """Whether nothing has happened in the crawl since it was indexed."""
         with CrawlFolder.open(self.folder, read_only=True) as crawl:
-            return crawl.database.next_position() == self._columns.position
+            return crawl.database.next_position() == self._view.columns.position
 
     def search(
         self,
@@ -162,14 +173,14 @@ class SearchIndex:
         `weight` is that of the rank, from 0 to 1. Of the results, those of the `page`-th n are shown.
         """
         began = time.perf_counter()
-        used_weight = self._checked(rank, weight, page, n)
-        ask = parse(words)
-        found, total, relaxed = self._found(ask, page * n)
-        positions = {name: self._positions(found, name) for name in ("text", "local", "global")}
-        ordered = ranking.order(found, self._columns, rank, used_weight)
+        view, ask = self._view, parse(words)
+        used_weight = self._checked(view, rank, weight, page, n)
+        found, total, relaxed = self._found(view, ask, page * n)
+        orders = ranking.Orders(found, view.columns)
+        scores = orders.scores(rank, used_weight)
+        ordered = ranking.order(scores)
         shown = ordered[(page - 1) * n : page * n]
-        scores = ranking.scores(found, self._columns, rank, used_weight)
-        hits = self._hits(ask, found, shown, scores, positions, (page - 1) * n + 1)
+        hits = self._hits(ask, found, shown, scores, orders.positions(), (page - 1) * n + 1)
         best = [int(found.pages[place]) for place in ordered[:_N_HITS_FOR_RELATED]]
         return Results(
             query=str(ask),
@@ -180,8 +191,8 @@ class SearchIndex:
             total=total,
             hits=hits,
             relaxed=relaxed,
-            suggestion=self._suggestion(ask) if relaxed or total <= _FEW else None,
-            related=self._related(best, n_related) if n_related else (),
+            suggestion=self._suggestion(view, ask) if relaxed or total <= _FEW else None,
+            related=self._related(view, best, n_related) if n_related else (),
             elapsed_s=time.perf_counter() - began,
         )
 
@@ -190,13 +201,13 @@ class SearchIndex:
         page = self._texts.id_of(url)
         if page is None:
             raise InputError(f"{url}: no page with this URL is in the search index of {self.folder}")
-        return self._related([page], n)
+        return self._related(self._view, [page], n)
 
     # -- steps --------------------------------------------------------------------------------------------------
 
-    def _checked(self, rank: str, weight: float | None, page: int, n: int) -> float:
+    def _checked(self, view: _View, rank: str, weight: float | None, page: int, n: int) -> float:
         used_weight = ranking.checked_weight(rank, weight)
-        if rank == "global" and not self._columns.has_outside:
+        if rank == "global" and not view.columns.has_outside:
             how = f"`orienteer estimate {self.folder}`, then `orienteer index {self.folder}`"
             raise InputError(f"nothing is known of the global rank of these pages; estimate it with {how}")
         if n < 1 or page < 1:
@@ -205,24 +216,20 @@ class SearchIndex:
             raise InputError(f"page {page} with {n} results each is too far: one can see the first {MAX_RESULTS:,}")
         return used_weight
 
-    def _found(self, ask: Ask, n_wanted: int) -> tuple[ranking.Found, int, bool]:
+    def _found(self, view: _View, ask: Ask, n_wanted: int) -> tuple[ranking.Found, int, bool]:
         """What was found, how many pages that are, and whether some of the words had to be enough."""
         limit = max(ranking.N_REORDERED, n_wanted) if ask.sought else MAX_RESULTS
         relaxed = False
         with refusals(index_folder(self.folder)):
-            result = self._searcher.search(built(ask, self._columns.ways), limit)
-            if not result.hits and ask.may_be_relaxed:
-                result = self._searcher.search(built(ask, self._columns.ways, relaxed=True), limit)
-                relaxed = bool(result.hits)
-            pages = page_numbers(self._searcher, [address for _, address in result.hits])
-        text = np.array([score for score, _ in result.hits], np.float64)
-        found = ranking.collapsed(np.array(pages, np.int64), text, self._columns)
-        return found, n_found(result), relaxed
-
-    def _positions(self, found: ranking.Found, rank: str) -> NDArray[np.int64] | None:
-        if rank == "global" and not self._columns.has_outside:
-            return None
-        return ranking.positions(ranking.order(found, self._columns, rank, ranking.WEIGHTS[rank]))
+            for relaxed in (False, True) if ask.may_be_relaxed else (False,):
+                result = view.searcher.search(built(ask, view.vocabulary, relaxed), limit)
+                hits = result.hits
+                if hits:
+                    break
+            pages = page_numbers(view.searcher, [address for _, address in hits])
+        text = np.array([score for score, _ in hits], np.float64)
+        found = ranking.collapsed(np.array(pages, np.int64), text, view.columns)
+        return found, n_found(result), relaxed and bool(hits)
 
     def _hits(
         self, ask: Ask, found: ranking.Found, shown: NDArray[np.int64], scores: NDArray[np.float64],
@@ -230,8 +237,9 @@ class SearchIndex:
     ) -> tuple[Hit, ...]:  # fmt: skip
         hits = []
         markers: dict[str, Marker] = {}
+        texts = self._texts.pages(found.pages[shown].tolist(), lead_only=True)
         for number, place in enumerate(shown.tolist(), first):
-            text = self._texts.page(int(found.pages[place]), lead_only=True)
+            text = texts.get(int(found.pages[place]))
             if text is None:  # it was removed a moment ago
                 continue
             way = way_of(text.language)
@@ -261,19 +269,19 @@ class SearchIndex:
             score=score,
             text_score=float(found.text[place]),
             local_rank=local,
-            global_rank=outside if self._columns.has_outside else None,
+            global_rank=None if positions["global"] is None else outside,
             relevance=None if np.isnan(relevance) else relevance,
             language=text.language,
             time=text.time,
             n_duplicates=int(found.n_repeating[place]),
         )
 
-    def _suggestion(self, ask: Ask) -> str | None:
+    def _suggestion(self, view: _View, ask: Ask) -> str | None:
         with refusals(index_folder(self.folder)):
-            return suggestion(self._searcher, ask, self._columns.ways)
+            return suggestion(view.searcher, ask, view.vocabulary)
 
-    def _related(self, pages: list[int], n: int) -> tuple[RelatedPage, ...]:
+    def _related(self, view: _View, pages: list[int], n: int) -> tuple[RelatedPage, ...]:
         """Of the pages in the index: others may not be shown."""
-        near = co_cited(self._columns.links, set(pages), 3 * n)
-        texts = (self._texts.page(page) for page in near if page in self._columns)
-        return tuple(RelatedPage(text.url, text.title) for text in texts if text is not None)[:n]
+        near = [page for page in co_cited(view.columns.links, set(pages), 3 * n) if page in view.columns]
+        texts = self._texts.pages(near, lead_only=True)
+        return tuple(RelatedPage(texts[page].url, texts[page].title) for page in near if page in texts)[:n]

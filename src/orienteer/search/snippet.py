@@ -6,20 +6,20 @@ A page may hold anything, also markup that its reader took for text: what is mar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import pairwise
 from typing import NamedTuple
 
 from orienteer.search.query import Ask
 from orienteer.search.words import PLAIN, is_sign, spaced, words_of
 
 SNIPPET_CHARS = 240
-_MAX_CHARS_READ = 50_000
+_MAX_CHARS_READ = 20_000
 _MAX_MARKS = 20  # of one word
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
 _REST = re.compile(r"[^\W_]*")  # of a word
+_BETWEEN = "\ud800"  # half of a pair, which stands in no text
 
 
 class Snippet(NamedTuple):
@@ -31,14 +31,21 @@ class Snippet(NamedTuple):
     @property
     def parts(self) -> tuple[str, ...]:
         """The text in pieces: every second one is to be marked."""
-        ends = [0, *(end for mark in self.marks for end in mark), len(self.plain)]
-        return tuple(self.plain[start:stop] for start, stop in pairwise(ends))
+        parts, at = [], 0
+        for start, stop in self.marks:
+            parts += [self.plain[at:start], self.plain[start:stop]]
+            at = stop
+        return (*parts, self.plain[at:])
 
     @property
     def html(self) -> str:
         """The same for a browser: escaped, with `<mark>` around the words."""
-        pieces = (f"<mark>{escape(part)}</mark>" if n % 2 else escape(part) for n, part in enumerate(self.parts))
-        return "".join(pieces)
+        parts = escape(_BETWEEN.join(self.parts)).split(_BETWEEN)  # all at once: it is quicker
+        parts[1::2] = [f"<mark>{part}</mark>" for part in parts[1::2]]
+        return "".join(parts)
+
+
+Mark = tuple[int, int, str]  # from where to where, and which of the stems
 
 
 class Marker:
@@ -46,18 +53,19 @@ class Marker:
 
     def __init__(self, ask: Ask, way: str) -> None:
         sought = [clause.text for clause in ask.sought]
-        self._way = way
         if any(len(text) >= _MIN_CHARS_CUT for text in sought):
             sought = [text for text in sought if len(text) >= _MIN_CHARS_CUT or not text.isascii()]  # not `the`, `of`
-        self._stems = frozenset(word for text in sought for word in words_of(text, way))
+        stems = frozenset(word for text in sought for word in words_of(text, way))
         typed = {word for text in sought for word in spaced(text).lower().split()}
         plain = {word for text in sought for word in words_of(text, PLAIN)}
-        self._starts = _starts(typed | plain | self._stems)
+        self._starts = [(start, is_sign(start)) for start in _starts(typed | plain | stems)]
+        self._is_ascii = all(start.isascii() for start, _ in self._starts)
+        self._stem_of = _Stems(stems, way)
 
     def marked(self, text: str) -> Snippet:
         """All of a short text."""
         line = " ".join(text.split())
-        return Snippet(line, tuple(self._marks(line)))
+        return Snippet(line, tuple((start, stop) for start, stop, _ in self._marks(line)))
 
     def snippet(self, text: str) -> Snippet:
         """The stretch of a text with the most of the words in it; its beginning where there are none.
@@ -66,35 +74,43 @@ class Marker:
         """
         line = text[:_MAX_CHARS_READ]
         marks = self._marks(line)
-        if not marks:
-            return _cut(line, 0, ())
-        first, _ = max(_windows(line, marks, self._stem), key=lambda window: window[1])
-        return _cut(line, max(0, marks[first][0] - _LEAD_CHARS), marks)
+        return _cut(line, max(0, marks[_best(marks)][0] - _LEAD_CHARS) if marks else 0, marks)
 
-    def _marks(self, text: str) -> list[tuple[int, int]]:
-        lower = text.replace("\u0130", "I").lower()  # the one letter that would become two
-        marks = {mark for start in self._starts for mark in self._marks_of(start, text, lower)}
-        return sorted(marks)
+    def _marks(self, text: str) -> list[Mark]:
+        if self._is_ascii and not text.isascii():
+            lower = text.encode(errors="replace").lower().decode()  # the letters that matter; the others take longer
+        else:
+            lower = text.replace("\u0130", "I").lower()  # the one letter that would become two
+        marks: list[Mark] = []
+        find, stem_of = lower.find, self._stem_of
+        for start, stands_alone in self._starts:
+            at, n_left = find(start), _MAX_MARKS
+            while at >= 0 and n_left:
+                end = at + len(start)
+                if stands_alone:
+                    marks.append((at, end, start))
+                    n_left -= 1
+                elif at == 0 or not lower[at - 1].isalnum():
+                    end = _REST.match(lower, end).end()  # type: ignore[union-attr]  # it always matches, if only nothing
+                    if stem := stem_of[text[at:end]]:
+                        marks.append((at, end, stem))
+                        n_left -= 1
+                at = find(start, end)
+        if len(self._starts) > 1:
+            marks.sort()
+        return marks
 
-    def _marks_of(self, start: str, text: str, lower: str) -> Iterator[tuple[int, int]]:
-        """The words that begin so and have one of the stems."""
-        at, n_marks, stands_alone = lower.find(start), 0, is_sign(start)
-        while at >= 0 and n_marks < _MAX_MARKS:
-            end = at + len(start)
-            if stands_alone:
-                yield at, end
-                n_marks += 1
-            elif at == 0 or not lower[at - 1].isalnum():
-                found = _REST.match(lower, end)
-                end = found.end() if found else end
-                if self._stem(text[at:end]) in self._stems:
-                    yield at, end
-                    n_marks += 1
-            at = lower.find(start, end)
 
-    def _stem(self, word: str) -> str:
+class _Stems(dict[str, str]):
+    """Which of the stems that are sought a word has, "" if none; kept in mind."""
+
+    def __init__(self, sought: frozenset[str], way: str) -> None:
+        self._sought, self._way = sought, way
+
+    def __missing__(self, word: str) -> str:
         words = words_of(word[:100], self._way)
-        return words[0] if len(words) == 1 else ""
+        self[word] = words[0] if len(words) == 1 and words[0] in self._sought else ""
+        return self[word]
 
 
 def _starts(words: Iterable[str]) -> tuple[str, ...]:
@@ -103,19 +119,26 @@ def _starts(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(a for a in starts if not any(a != b and a.startswith(b) for b in starts)))
 
 
-def _windows(
-    line: str, marks: Sequence[tuple[int, int]], stem: Callable[[str], str]
-) -> Iterable[tuple[int, tuple[int, int, int]]]:
-    """For each mark how good a stretch is that begins there: different words, marks, how early."""
-    stems = [stem(line[start:stop]) for start, stop in marks]
-    last = 0
-    for first, (start, _) in enumerate(marks):
+def _best(marks: Sequence[Mark]) -> int:
+    """The mark that the best stretch begins with: by different words, then marks, then how early it is."""
+    best, best_first, last = (0, 0), 0, 0
+    inside: dict[str, int] = {}
+    for first, (start, _, stem) in enumerate(marks):
         while last < len(marks) and marks[last][1] <= start + SNIPPET_CHARS - _LEAD_CHARS:
+            inside[marks[last][2]] = inside.get(marks[last][2], 0) + 1
             last += 1
-        yield first, (len(set(stems[first:last])), last - first, -first)
+        if (len(inside), last - first) > best:
+            best, best_first = (len(inside), last - first), first
+        if last > first:
+            inside[stem] -= 1
+            if not inside[stem]:
+                del inside[stem]
+        else:  # a word longer than the stretch
+            last = first + 1
+    return best_first
 
 
-def _cut(line: str, start: int, marks: Iterable[tuple[int, int]]) -> Snippet:
+def _cut(line: str, start: int, marks: Iterable[Mark]) -> Snippet:
     """The stretch from about there on, from one end of a word to another."""
     if start and (space := line.find(" ", start, start + _LEAD_CHARS)) >= 0:
         start = space + 1
@@ -124,5 +147,5 @@ def _cut(line: str, start: int, marks: Iterable[tuple[int, int]]) -> Snippet:
         stop = space
     lead, tail = "… " if start else "", " …" if stop < len(line) else ""
     moved = len(lead) - start
-    inside = tuple((a + moved, b + moved) for a, b in marks if start <= a and b <= stop)
+    inside = tuple((a + moved, b + moved) for a, b, _ in marks if start <= a and b <= stop)
     return Snippet(lead + line[start:stop] + tail, inside)

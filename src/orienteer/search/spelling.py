@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import tantivy
 
 from orienteer.search.query import Ask, Clause, built, n_found
+from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import MAX_WORD_BYTES
 
 _FIELD = "words"  # as they are written on the pages
@@ -18,14 +19,13 @@ _TIMES_AS_FREQUENT = 50
 _PREFIX_CHARS, _MAX_TERMS = 3, 5_000
 
 
-def suggestion(searcher: tantivy.Searcher, ask: Ask, ways: Iterable[str]) -> str | None:
+def suggestion(searcher: tantivy.Searcher, ask: Ask, vocabulary: Vocabulary) -> str | None:
     """The query with its misspelt words replaced; None where there are none, or that finds no more."""
-    ways = tuple(ways)
     clauses = [_corrected(searcher, clause) for clause in ask.clauses]
     better = Ask(tuple(clauses))
     if better == ask:
         return None
-    n_before, n_after = (n_found(searcher.search(built(asked, ways), 1)) for asked in (ask, better))
+    n_before, n_after = (n_found(searcher.search(built(asked, vocabulary), 1)) for asked in (ask, better))
     return str(better) if n_after > n_before else None
 
 

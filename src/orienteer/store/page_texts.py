@@ -27,7 +27,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.store.connection import connected
 from orienteer.store.failures import explained
 
-_FORMAT = 0x4F720002  # of this database and of the text index beside it: both change together
+_FORMAT = 0x4F720003  # of this database and of the text index beside it: both change together
 MAKE_ANEW = "make the index anew with `orienteer index DIR --rebuild`"
 LEAD_CHARS = 4_000
 _MAX_LINK_TEXTS = 20  # texts of links that are kept in mind of one page
@@ -109,15 +109,19 @@ class PageTexts:
 
         The rest of a long page costs more than all else of it.
         """
-        rest = "''" if lead_only else "rest"
-        sql = f"SELECT id, stamp, url, time, language, title, headings, lead, {rest} FROM page WHERE id = ?"
+        return self.pages((page,), lead_only).get(page)
+
+    def pages(self, pages: Sequence[int], lead_only: bool = False) -> dict[int, PageText]:
+        """The same for several; those that are not here are left out."""
+        rest, marks = "''" if lead_only else "rest", ", ".join("?" * len(pages))
+        sql = f"SELECT id, stamp, url, time, language, title, headings, lead, {rest} FROM page WHERE id IN ({marks})"
         with _explained(self.path):
             with self._lock:
-                row = self._connection.execute(sql, (int(page),)).fetchone()
-            if row is None:
-                return None
-            *head, lead, rest = row
-            return PageText._make((*head, _unpacked(lead) + (_unpacked(rest) if rest else ""), ()))
+                rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
+            return {
+                row[0]: PageText._make((*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else ""), ()))
+                for row in rows
+            }
 
     def id_of(self, url: str) -> int | None:
         """The page with this URL; reads through all of them."""
@@ -187,6 +191,6 @@ def _packed(text: str) -> bytes:
 
 def _unpacked(blob: bytes) -> str:
     try:
-        return bytes(isal_zlib.decompress(blob)).decode()
+        return str(isal_zlib.decompress(blob), "utf-8")
     except (isal_zlib.error, ValueError, TypeError) as error:  # type: ignore[misc]  # isal says `error` were an instance
         raise sqlite3.DatabaseError(f"a text in it is damaged: {error}") from None

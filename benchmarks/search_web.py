@@ -1,0 +1,138 @@
+"""The web that searches are measured on: the real pages of three data sets, and more made of their parts.
+
+Real are the pages of 36 documentation hosts, an encyclopedia for schools, and university pages of 1997. Where they are
+not enough, long ones are cut at their second-level headings, and the parts become pages of their own: their words are
+real, their number and their links are not. A directory, which asks not to be indexed and whose links say nothing, leads
+to all of them, so that a crawl can get everywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import tarfile
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from backports import zstd
+
+from orienteer.crawl.session import live_crawl
+from orienteer.fake_web.page_site import PageSite
+from orienteer.fake_web.process import served_elsewhere
+from orienteer.url import canonical_url
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+SETS = ("dev-docs-web.tar.zst", "schools-wikipedia-articles.tar.zst", "webkb-dev.jsonl.zst")
+_DIRECTORY = "directory.test"
+_LINKS_PER_LIST = 500
+_MIN_PART_BYTES = 1_500
+_HEADING = re.compile(rb"<h2\b", re.IGNORECASE)
+_HEADING_TEXT = re.compile(rb"<h2\b[^>]*>(.*?)</h2>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(rb"<title\b[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(rb"<[^>]*>")
+
+File = tuple[str, bytes]  # its name is <host>/<path>
+
+
+class SearchWeb(NamedTuple):
+    """Where the files are, their hosts, and how many of the pages are as somebody wrote them."""
+
+    path: Path
+    hosts: list[str]
+    n_real: int
+    n_made: int
+
+
+def real_pages(name: str) -> Iterator[File]:
+    """The pages of a data set."""
+    with zstd.open(DATA / name, "rb") as stream:
+        if name.endswith(".jsonl.zst"):
+            for line in io.TextIOWrapper(stream, encoding="utf-8"):
+                page = json.loads(line)
+                url = canonical_url(page["url"])
+                if url is not None and "?" not in url:  # files have no query
+                    bare = unquote(url.partition("://")[2], errors="replace")
+                    yield bare + "index.html" if bare.endswith("/") else bare, page["html"].encode()
+            return
+        with tarfile.open(fileobj=stream, mode="r|") as tar:
+            for member in tar:
+                file = tar.extractfile(member) if member.isfile() else None
+                if file is not None and member.name.endswith((".html", ".htm")):
+                    yield member.name, file.read()
+
+
+def parts_of(page: File) -> Iterator[File]:
+    """The stretches of a page between its second-level headings, as pages."""
+    name, body = page
+    starts = [match.start() for match in _HEADING.finditer(body)]
+    found = _TITLE.search(body)
+    title = _text(found[1]) if found else ""
+    for number, (start, stop) in enumerate(pairwise([*starts, len(body)]), 1):
+        part = body[start:stop]
+        heading = _HEADING_TEXT.match(part)
+        if len(part) >= _MIN_PART_BYTES and heading:
+            head = f"<title>{html.escape(_text(heading[1]))} ({html.escape(title)})</title>"
+            yield f"{name}.parts/{number}.html", head.encode() + part
+
+
+def written_web(path: Path, n_pages: int) -> SearchWeb:
+    """Write the files of at least so many pages, if there are so many, as an archive."""
+    names: dict[str, None] = {}
+    n_real = 0
+    with tarfile.open(path, "w") as tar:
+
+        def write(page: File) -> None:
+            name, body = page
+            if name not in names:
+                names[name] = None
+                entry = tarfile.TarInfo(name)
+                entry.size = len(body)
+                tar.addfile(entry, io.BytesIO(body))
+
+        for data_set in SETS:
+            for page in real_pages(data_set):
+                write(page)
+        n_real = len(names)
+        for part in chain.from_iterable(parts_of(page) for name in SETS[1::-1] for page in real_pages(name)):
+            if len(names) >= n_pages:
+                break
+            write(part)
+        hosts = list(dict.fromkeys(name.partition("/")[0] for name in names))
+        n_made = len(names) - n_real
+        for page in _directory(list(names)):
+            write(page)
+    return SearchWeb(path, hosts, n_real, n_made)
+
+
+def _directory(names: list[str]) -> Iterator[File]:
+    lists = [names[start : start + _LINKS_PER_LIST] for start in range(0, len(names), _LINKS_PER_LIST)]
+    yield f"{_DIRECTORY}/index.html", _links([f"{_DIRECTORY}/{number}.html" for number in range(len(lists))])
+    for number, listed in enumerate(lists):
+        yield f"{_DIRECTORY}/{number}.html", _links(listed)
+
+
+def _links(names: list[str]) -> bytes:
+    urls = (url for name in names if (url := canonical_url("http://" + name.removesuffix("index.html"))) is not None)
+    links = "".join(f'<a href="{html.escape(url)}">.</a>' for url in urls)
+    return f'<meta name="robots" content="noindex">{links}'.encode()
+
+
+def _text(markup: bytes) -> str:
+    return " ".join(html.unescape(_TAG.sub(b" ", markup).decode(errors="replace")).split())
+
+
+def crawl(web: SearchWeb, folder: Path) -> None:
+    """Crawl all of it."""
+    seeds = [f"http://{host}/" for host in (_DIRECTORY, *web.hosts)]
+    with served_elsewhere(PageSite, str(web.path)) as served:
+        settings: dict[str, dict[str, Any]] = {
+            "crawl": {"robots": False},
+            "politeness": {"delay_s": 0.0, "connections": 16},
+            "fetch": {"connect_to": served.address},
+        }
+        live_crawl(seeds, folder, scope="host", policy="breadth-first", settings=settings)

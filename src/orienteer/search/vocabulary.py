@@ -1,0 +1,45 @@
+"""Which words stand anywhere: what stands nowhere need not be looked for.
+
+A word is sought in a field for each part of a page and each way of reading, which are many where there are pages in
+many languages, and stands in few of them. To ask the text index costs about as much as to look for it; so the words of
+languages that few pages are in are kept in mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache, partial
+
+import tantivy
+
+from orienteer.search.text_index import PARTS, field
+
+_FEW_PAGES = 200
+_N_REMEMBERED = 1 << 16
+
+
+class Vocabulary:
+    """The words of an index as it is at one moment. `n_by_way` are the pages that are read in each way."""
+
+    def __init__(self, searcher: tantivy.Searcher, n_by_way: Mapping[str, int]) -> None:
+        self.ways = tuple(n_by_way)
+        few = [way for way, n_pages in n_by_way.items() if n_pages <= _FEW_PAGES]
+        self._few = {way: _parts_by_word(searcher, way) for way in few}
+        self._asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
+
+    def parts(self, way: str, word: str) -> tuple[str, ...]:
+        """The parts of pages that are read in this way in which a word stands on any page."""
+        few = self._few.get(way)
+        return self._asked(way, word) if few is None else few.get(word, ())
+
+
+def _parts(searcher: tantivy.Searcher, way: str, word: str) -> tuple[str, ...]:
+    return tuple(part for part in PARTS if searcher.doc_freq(field(part, way), word))
+
+
+def _parts_by_word(searcher: tantivy.Searcher, way: str) -> dict[str, tuple[str, ...]]:
+    parts: dict[str, tuple[str, ...]] = {}
+    for part in PARTS:
+        for word, _ in searcher.terms_with_prefix(field(part, way), ""):
+            parts[word] = (*parts.get(word, ()), part)
+    return parts
