@@ -5,7 +5,7 @@
     for hit in results.hits: print(hit.position, hit.title, hit.url)
 
 An index that is open shows the crawl as it was indexed last when it was opened; `reload` looks again. Several threads
-may search at once, and others may crawl and index meanwhile.
+may search at once, and reload; others may crawl and index meanwhile.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from orienteer.search.indexing import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import Ask, built, n_found, parse
 from orienteer.search.related import co_cited
-from orienteer.search.snippet import Marker
+from orienteer.search.snippet import Marker, Snippet
 from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import TextIndex, page_numbers, refusals
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import way_of
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
+from orienteer.store.survey import holder_of
 
 MAX_RESULTS = 10_000  # that one can page through
 _FEW = 3  # results, so that a slip of the pen is looked for
@@ -99,6 +100,7 @@ class _View(NamedTuple):
     columns: PageColumns
     searcher: tantivy.Searcher
     vocabulary: Vocabulary
+    texts: PageTexts
 
 
 def search(folder: str | Path, words: str, **options: Any) -> Results:
@@ -112,9 +114,8 @@ class SearchIndex:
 
     def __init__(self, folder: Path, texts: PageTexts) -> None:
         self.folder = folder
-        self._texts = texts
-        self._text_index = TextIndex(index_folder(folder))
-        self.reload()
+        self._opened = [texts]
+        self._view = self._seen()
 
     @classmethod
     def open(cls, folder: str | Path) -> SearchIndex:
@@ -130,14 +131,30 @@ class SearchIndex:
             texts.close()
             raise
 
-    def reload(self) -> None:
-        """Look at what was indexed last."""
-        columns, searcher = PageColumns(index_folder(self.folder) / FILE), self._text_index.searcher()
-        with refusals(index_folder(self.folder)):
-            self._view = _View(columns, searcher, Vocabulary(searcher, columns.n_by_way))
+    def reload(self) -> bool:
+        """Look at what was indexed last, if the index is not being written at the moment; whether that could be done."""
+        try:
+            view = self._seen()
+        except CrawlFolderError:
+            if holder_of(index_folder(self.folder)) is None:
+                raise
+            return False
+        if holder_of(index_folder(self.folder)) is not None:  # what was seen may be half of it
+            return False
+        self._view = view
+        return True
+
+    def _seen(self) -> _View:
+        index = index_folder(self.folder)
+        columns, searcher = PageColumns(index / FILE), TextIndex(index).searcher()
+        if not self._opened[-1].is_still_there():  # made anew; whoever is searching still needs the old one
+            self._opened.append(PageTexts(index / TEXTS, read_only=True))
+        with refusals(index):
+            return _View(columns, searcher, Vocabulary(searcher, columns.n_by_way), self._opened[-1])
 
     def close(self) -> None:
-        self._texts.close()
+        for texts in self._opened:
+            texts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -180,7 +197,7 @@ class SearchIndex:
         scores = orders.scores(rank, used_weight)
         ordered = ranking.order(scores)
         shown = ordered[(page - 1) * n : page * n]
-        hits = self._hits(ask, found, shown, scores, orders.positions(), (page - 1) * n + 1)
+        hits = self._hits(view.texts, ask, found, shown, scores, orders.positions(), (page - 1) * n + 1)
         best = [int(found.pages[place]) for place in ordered[:_N_HITS_FOR_RELATED]]
         return Results(
             query=str(ask),
@@ -198,7 +215,7 @@ class SearchIndex:
 
     def related(self, url: str, n: int = 10) -> tuple[RelatedPage, ...]:
         """The pages most often linked to together with this one."""
-        page = self._texts.id_of(url)
+        page = self._view.texts.id_of(url)
         if page is None:
             raise InputError(f"{url}: no page with this URL is in the search index of {self.folder}")
         return self._related(self._view, [page], n)
@@ -232,12 +249,12 @@ class SearchIndex:
         return found, n_found(result), relaxed and bool(hits)
 
     def _hits(
-        self, ask: Ask, found: ranking.Found, shown: NDArray[np.int64], scores: NDArray[np.float64],
-        positions: dict[str, NDArray[np.int64] | None], first: int,
+        self, source: PageTexts, ask: Ask, found: ranking.Found, shown: NDArray[np.int64],
+        scores: NDArray[np.float64], positions: dict[str, NDArray[np.int64] | None], first: int,
     ) -> tuple[Hit, ...]:  # fmt: skip
         hits = []
         markers: dict[str, Marker] = {}
-        texts = self._texts.pages(found.pages[shown].tolist(), lead_only=True)
+        texts = source.pages(found.pages[shown].tolist(), lead_only=True)
         for number, place in enumerate(shown.tolist(), first):
             text = texts.get(int(found.pages[place]))
             if text is None:  # it was removed a moment ago
@@ -246,35 +263,11 @@ class SearchIndex:
             if way not in markers:
                 markers[way] = Marker(ask, way)
             there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
-            hits.append(self._hit(text, markers[way], found, place, number, there, float(scores[place])))
+            title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text)
+            if not snippet.marks and len(text.text) == LEAD_CHARS and (whole := source.page(text.id)) is not None:
+                snippet = markers[way].snippet(whole.text)
+            hits.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
         return tuple(hits)
-
-    def _hit(
-        self, text: PageText, marker: Marker, found: ranking.Found, place: int, position: int,
-        positions: dict[str, int | None], score: float,
-    ) -> Hit:  # fmt: skip
-        title, snippet = marker.marked(text.title), marker.snippet(text.text)
-        if not snippet.marks and len(text.text) == LEAD_CHARS and (whole := self._texts.page(text.id)) is not None:
-            snippet = marker.snippet(whole.text)
-        local, outside, relevance = (float(column[place]) for column in found.figures[:3])
-        return Hit(
-            url=text.url,
-            title=title.plain,
-            title_html=title.html,
-            snippet=snippet.plain,
-            snippet_html=snippet.html,
-            parts=snippet.parts,
-            position=position,
-            positions=positions,
-            score=score,
-            text_score=float(found.text[place]),
-            local_rank=local,
-            global_rank=None if positions["global"] is None else outside,
-            relevance=None if np.isnan(relevance) else relevance,
-            language=text.language,
-            time=text.time,
-            n_duplicates=int(found.n_repeating[place]),
-        )
 
     def _suggestion(self, view: _View, ask: Ask) -> str | None:
         with refusals(index_folder(self.folder)):
@@ -283,5 +276,30 @@ class SearchIndex:
     def _related(self, view: _View, pages: list[int], n: int) -> tuple[RelatedPage, ...]:
         """Of the pages in the index: others may not be shown."""
         near = [page for page in co_cited(view.columns.links, set(pages), 3 * n) if page in view.columns]
-        texts = self._texts.pages(near, lead_only=True)
+        texts = view.texts.pages(near, lead_only=True)
         return tuple(RelatedPage(texts[page].url, texts[page].title) for page in near if page in texts)[:n]
+
+
+def _hit(
+    text: PageText, title: Snippet, snippet: Snippet, found: ranking.Found, place: int, position: int,
+    positions: dict[str, int | None], score: float,
+) -> Hit:  # fmt: skip
+    local, outside, relevance = (float(column[place]) for column in found.figures[:3])
+    return Hit(
+        url=text.url,
+        title=title.plain,
+        title_html=title.html,
+        snippet=snippet.plain,
+        snippet_html=snippet.html,
+        parts=snippet.parts,
+        position=position,
+        positions=positions,
+        score=score,
+        text_score=float(found.text[place]),
+        local_rank=local,
+        global_rank=None if positions["global"] is None else outside,
+        relevance=None if np.isnan(relevance) else relevance,
+        language=text.language,
+        time=text.time,
+        n_duplicates=int(found.n_repeating[place]),
+    )

@@ -11,6 +11,7 @@ here missing leaves it out.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,6 +68,7 @@ class PageTexts:
         with _explained(path):
             if not read_only:
                 path.touch()
+            self._inode = os.stat(path).st_ino
             self._connection = connected(path, read_only, many_threads=True)
             try:
                 if not read_only and not self._connection.execute("SELECT * FROM sqlite_master").fetchone():
@@ -83,6 +85,13 @@ class PageTexts:
     def file_names(name: str) -> tuple[str, ...]:
         """All files that belong to a database of this name."""
         return name, f"{name}-wal", f"{name}-shm"
+
+    def is_still_there(self) -> bool:
+        """Whether the file is the one that was opened, and not one made anew."""
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
 
     def close(self) -> None:
         self._connection.close()

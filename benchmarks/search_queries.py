@@ -1,0 +1,142 @@
+"""Known-item queries: words that somebody may type who looks for a page, and the pages that are meant.
+
+    title           the words of its title
+    one word less   the same without one of them, of titles with three or more: maybe the one that tells pages apart
+    a sentence      the three rarest words of a sentence on it, of those that stand on another page, too
+    a link          the text of a link to it that does not say its title: drawn from all links, so that pages with many
+                    links are asked for more often. These texts are left out of the index
+
+The pages are split in two halves by their titles: settings may be chosen by the one, figures are given for the other.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from orienteer.search.indexing import update_index
+from orienteer.search.page_columns import PageColumns
+from orienteer.store.page_texts import PageText, PageTexts
+
+KINDS = ("title", "one word less", "a sentence", "a link")
+N_QUERIES = 1000
+_MIN_TEXT_CHARS = 500
+_N_RARE = 3
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Query(NamedTuple):
+    words: str
+    urls: frozenset[str]  # the pages that are meant
+
+
+class QueryMaker:
+    """Makes queries for the pages of an index, the same ones every time."""
+
+    def __init__(self, folder: Path, held_out: bool) -> None:
+        self._rng = np.random.default_rng(20260101)
+        self._held_out = held_out
+        self._index = folder / "index"
+        self._pages = [page for page in texts_of(folder) if _is_article(page)]
+        self._titles: dict[str, set[str]] = {}
+        for page in self._pages:
+            self._titles.setdefault(page.title, set()).add(page.url)
+
+    def queries(self, kind: str) -> list[Query]:
+        makers = {
+            "title": self._by_title,
+            "one word less": self._by_less,
+            "a sentence": self._by_sentence,
+            "a link": self._by_link,
+        }
+        return list(makers[kind]())
+
+    def _is_mine(self, title: str) -> bool:
+        return crc32(title.encode()) % 2 == self._held_out
+
+    def _some(self, n: int) -> list[int]:
+        """Which N_QUERIES of n things to take."""
+        return [int(k) for k in self._rng.choice(n, min(N_QUERIES, n), replace=False)]
+
+    def _by_title(self) -> Iterator[Query]:
+        titles = sorted(filter(self._is_mine, self._titles))
+        return (Query(titles[k], frozenset(self._titles[titles[k]])) for k in self._some(len(titles)))
+
+    def _by_less(self) -> Iterator[Query]:
+        titles = sorted(title for title in self._titles if self._is_mine(title) and len(_words(title)) >= 3)
+        for k in self._some(len(titles)):
+            words = _words(titles[k])
+            del words[int(self._rng.integers(len(words)))]
+            yield Query(" ".join(words), frozenset(self._titles[titles[k]]))
+
+    def _by_sentence(self) -> Iterator[Query]:
+        n_pages = Counter(word for page in self._pages for word in set(_words(page.text.lower())))
+        mine = [page for page in self._pages if self._is_mine(page.title)]
+        for k in self._some(len(mine)):
+            sentences = [set(_words(text.lower())) for text in _SENTENCE.split(mine[k].text)]
+            useful = [
+                words for said in sentences if len(words := [w for w in said if w.isalpha() and n_pages[w] > 1]) >= 8
+            ]
+            if useful:
+                words = useful[int(self._rng.integers(len(useful)))]
+                rarest = sorted(words, key=lambda word: (n_pages[word], word))[:_N_RARE]
+                yield Query(" ".join(rarest), frozenset((mine[k].url,)))
+
+    def _by_link(self) -> Iterator[Query]:
+        rows = self.link_texts()
+        targets: dict[str, set[str]] = {}
+        for text, url in rows:
+            targets.setdefault(text, set()).add(url)
+        for k in self._some(len(rows)):
+            yield Query(rows[k][0], frozenset(targets[rows[k][0]]))
+
+    def link_texts(self) -> list[tuple[str, str]]:
+        """For each link to a page of ours whose text is not its title, that text, in lower case, and the page's URL."""
+        pages = {page.id: page for page in self._pages if self._is_mine(page.title)}
+        with sqlite3.connect(self._index / "pages.db") as database:
+            rows = database.execute("SELECT target, text FROM anchor ORDER BY target, text, source").fetchall()
+        database.close()
+        return [
+            (" ".join(_words(text.lower())), pages[target].url)
+            for target, text in rows
+            if target in pages and _words(text.lower()) != _words(pages[target].title.lower())
+        ]
+
+
+def _is_article(page: PageText) -> bool:
+    """Not a list of pages."""
+    return bool(page.title) and len(page.text) > _MIN_TEXT_CHARS and "/index/" not in page.url
+
+
+def texts_of(folder: Path) -> Iterator[PageText]:
+    """The pages that are indexed, already read."""
+    with PageTexts(folder / "index" / "pages.db", read_only=True) as texts:
+        pages = PageColumns(folder / "index" / "columns.npz").pages.tolist()
+        for page in pages:
+            text = texts.page(page)
+            if text is not None:
+                yield text
+
+
+def leave_out(folder: Path, asked: list[Query]) -> None:
+    """Take these texts of links to these pages out of the index."""
+    words = {(query.words, url) for query in asked for url in query.urls}
+    urls = {page.id: page.url for page in texts_of(folder)}
+    with sqlite3.connect(folder / "index" / "pages.db") as database:
+        rows = database.execute("SELECT target, text, source FROM anchor").fetchall()
+        gone = [row for row in rows if (" ".join(_words(row[1].lower())), urls.get(row[0])) in words]
+        database.executemany("DELETE FROM anchor WHERE target = ? AND text = ? AND source = ?", gone)
+    database.close()
+    update_index(folder, max_ghost_share=0)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)

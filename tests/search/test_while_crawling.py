@@ -1,0 +1,136 @@
+"""Fifty people search while a crawl goes on and its index is brought up to date: nobody sees anything fail."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orienteer.errors import CrawlFolderError
+from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.site import MadeSite
+from orienteer.search.indexing import index_folder, update_index
+from orienteer.search.search_index import SearchIndex
+from orienteer.store.folder import CrawlFolder, FolderLock
+from tests.faults.crawl_process import CrawlCommand
+from tests.search.small_webs import HandmadeCrawl, page
+
+N_PEOPLE = 50
+N_PAGES = 240
+BIRDS = ("heron", "kingfisher", "bittern", "wagtail")
+QUERIES = (*BIRDS, "a bird", '"a bird by the river"', "bird -heron", "site:birds.test wagtail", "herron", "number7")
+
+
+def birds() -> dict[str, str]:
+    """Pages about birds; each leads to two others."""
+    pages = {}
+    for k in range(N_PAGES):
+        links = "".join(f'<a href="/{target}">{BIRDS[target % 4]}</a>' for target in (2 * k + 1, 2 * k + 2))
+        text = f"A bird by the river, the {BIRDS[k % 4]}. " * (k % 9 + 1)
+        pages[f"http://birds.test/{k or ''}"] = f"<title>Number{k} {BIRDS[k % 4]}</title><p>{text}{links}"
+    return pages
+
+
+class People:
+    """They search again and again, by all orders."""
+
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
+        self._is_over = threading.Event()
+        self.failures: list[BaseException] = []
+        self.n_searches = 0
+
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        threads = [threading.Thread(target=self._search, args=(number,)) for number in range(N_PEOPLE)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            for thread in threads:
+                thread.join()
+
+    def _search(self, number: int) -> None:
+        rng = random.Random(number)
+        try:
+            while not self._is_over.wait(0.05):
+                results = self._index.search(rng.choice(QUERIES), rank=rng.choice(("text", "local", "blend")))
+                assert [hit.position for hit in results.hits] == list(range(1, len(results.hits) + 1))
+                assert len(results.hits) <= results.total
+                self.n_searches += 1
+        except BaseException as failure:
+            self.failures.append(failure)
+
+
+def test_fifty_people_search_while_a_crawl_goes_on(tmp_path: Path) -> None:
+    folder, politeness = tmp_path / "crawl", {"delay_s": 0.01, "connections": 1}
+    with served_elsewhere(MadeSite, birds()) as web:
+        command = CrawlCommand(web.address, ["http://birds.test/"], folder, politeness=politeness)
+        with command.started() as crawl:
+            while not _n_done(folder) and crawl.poll() is None:
+                time.sleep(0.05)
+            update_index(folder)
+            with SearchIndex.open(folder) as index:
+                n_seen = [index.n_pages]
+                people = People(index)
+                with people.searching():
+                    while crawl.poll() is None:
+                        update_index(folder, max_ghost_share=0)  # the text index is written anew, which is worse
+                        assert index.reload()
+                        n_seen.append(index.n_pages)
+                    code, _ = crawl.ended()
+                    update_index(folder)
+                    assert index.reload()
+                    time.sleep(0.2)
+                assert people.failures == []
+                assert code == 0
+                assert n_seen == sorted(n_seen)
+                assert n_seen[0] < index.n_pages == N_PAGES
+                assert index.is_current()
+                assert index.search("bird").total == N_PAGES
+                assert people.n_searches > N_PEOPLE
+
+
+def _n_done(folder: Path) -> int:
+    try:
+        with CrawlFolder.open(folder, read_only=True) as crawl:
+            return crawl.database.next_position()
+    except CrawlFolderError:  # it is not there yet
+        return 0
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> HandmadeCrawl:
+    crawl = HandmadeCrawl(tmp_path / "crawl")
+    crawl.add({f"http://a.org/{k}": page(f"Tree {k}", "An apple tree.") for k in range(5)})
+    update_index(crawl.path)
+    return crawl
+
+
+def test_what_is_half_written_is_not_looked_at(crawl: HandmadeCrawl) -> None:
+    with SearchIndex.open(crawl.path) as index:
+        lock = FolderLock(index_folder(crawl.path))
+        try:
+            (index_folder(crawl.path) / "meta.json").unlink()
+            assert not index.reload()
+        finally:
+            lock.release()
+        assert index.search("apple").total == 5, "what was seen before is still there"
+        with pytest.raises(CrawlFolderError):
+            index.reload()
+
+
+def test_an_index_that_was_made_anew_is_found_by_who_has_it_open(crawl: HandmadeCrawl) -> None:
+    with SearchIndex.open(crawl.path) as index:
+        crawl.add({"http://a.org/new": page("Pear", "A pear tree.")})
+        update_index(crawl.path, rebuild=True)
+        assert len(index.search("apple").hits) == 5
+        assert index.reload()
+        assert [hit.title for hit in index.search("pear").hits] == ["Pear"]
