@@ -132,7 +132,7 @@ class SearchIndex:
             raise
 
     def reload(self) -> bool:
-        """Look at what was indexed last, if the index is not being written at the moment; whether that could be done."""
+        """Look at what was indexed last, unless the index is being written just now; whether that could be done."""
         try:
             view = self._seen()
         except CrawlFolderError:
