@@ -116,6 +116,9 @@ def crawl(
         None, "--allow-private", help="Private, loopback and link-local addresses too.", rich_help_panel=_NET
     ),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
+    index: bool = typer.Option(
+        False, "--index", help="Make it searchable: now and then meanwhile, and at the end.", rich_help_panel=_OUTPUT
+    ),
     metrics: int | None = typer.Option(
         None, metavar="PORT", help="Serve figures for Prometheus.", rich_help_panel=_OUTPUT
     ),
@@ -155,14 +158,16 @@ def crawl(
         _expect_crawl(places or [], output, seeds_path)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start)
-    run(folder, plan, metrics, json, quiet, refresh, topic)
+    run(folder, plan, metrics, json, quiet, refresh, topic, index)
 
 
 def run(
     folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
-    refresh: bool = False, topic: Path | None = None,
+    refresh: bool = False, topic: Path | None = None, index: bool = False,
 ) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
+    from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
+
     with ExitStack() as until_the_end:
         # Before anything is opened: a port that is taken is known at once.
         from orienteer.cli import crawl_display, metrics_server
@@ -178,7 +183,7 @@ def run(
                 shown = silent if quiet or json else progress
                 live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown, topic=topic))
         until_the_end.enter_context(stoppable(live))
-        watch = Watch(live)
+        watch, beside = Watch(live), until_the_end.enter_context(indexed_beside(folder, index))
         with crawl_display.shown(folder, quiet or json) as show:
 
             def tick() -> None:
@@ -186,14 +191,18 @@ def run(
                     figures = watch.figures()
                     show(figures, live.stop_wanted)
                     publish(figures)
+                    beside()
 
             why = live.run(tick)
         report = reported(live, watch, why)
+    indexed = indexed_at_the_end(folder, quiet or json) if index and why != "interrupted" else None
     with display.readers_may_leave():
         if json:
-            display.print_json(report.as_dict())
+            display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))
         else:
             crawl_display.print_report(report)
+            if index:
+                print_indexed(folder, indexed)
     if not report.goal_reached:
         raise typer.Exit(3)
 

@@ -14,14 +14,14 @@ Anything may be typed: what makes no sense as a rule is looked for as words, and
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
 from orienteer.extract.language import primary_language
-from orienteer.search.text_index import field, schema
+from orienteer.search.text_index import NAME, field, name_of, schema
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import host_of, site_of
@@ -34,6 +34,7 @@ _MAX_WORDS_IN_A_ROW = 32
 _BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "anchors": 2.0}
 _URL_BOOST = 0.7
 _OTHER_PLACES = 0.3
+_WHOLE_TITLE = 10.0
 
 _FIELDS = ("site", "host", "lang", "title", "url")
 _CLAUSE = re.compile(rf'([+-]?)(?:({"|".join(_FIELDS)}):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)
@@ -106,7 +107,9 @@ def built(ask: Ask, vocabulary: Vocabulary, relaxed: bool = False) -> Query:
             parts.append((Occur.Must, query))
     if optional:
         parts.append((Occur.Must, Query.boolean_query(optional)))
-    if not any(occur == Occur.Must for occur, _ in parts):
+    if any(occur == Occur.Must for occur, _ in parts):
+        parts += ((Occur.Should, bonus) for bonus in _bonuses(ask, vocabulary))
+    else:
         everything = Query.all_query() if parts else Query.empty_query()
         parts.append((Occur.Must, Query.const_score_query(everything, 0.0)))
     return Query.boolean_query(parts)
@@ -131,6 +134,17 @@ def _query(clause: Clause, vocabulary: Vocabulary) -> Query:
         places.append(("url", words_of(clause.text, PLAIN), _URL_BOOST))
     found = [Query.boost_query(_in_a_row(name, words), boost) for name, words, boost in places]
     return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
+
+
+def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
+    """What a title is worth besides that has all of the words, and one that has no others."""
+    texts = [clause.text for clause in ask.clauses if clause.sign != "-" and clause.field == ""]
+    for way in vocabulary.ways if texts else ():
+        rows = [words_of(text, way) for text in texts]
+        if all(words and "title" in vocabulary.parts(way, words[0]) for words in rows):
+            yield Query.boolean_query([(Occur.Must, _in_a_row(field("title", way), words)) for words in rows])
+    if texts:
+        yield Query.const_score_query(_term(NAME, name_of(" ".join(texts))), _WHOLE_TITLE)
 
 
 def _of_place(clause: Clause) -> Query:

@@ -21,12 +21,13 @@ import tantivy
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.search.words import PLAIN, WAYS, analyzer, spaced, way_of
+from orienteer.search.words import PLAIN, WAYS, analyzer, spaced, way_of, words_of
 from orienteer.store.failures import explained
 from orienteer.store.page_texts import MAKE_ANEW, PageText
 from orienteer.url import host_of, site_of
 
 PARTS = ("title", "headings", "text", "anchors")
+NAME = "name"  # the whole title, as one word
 _MEMORY_BYTES = 64 << 20
 _PAGES_PER_LOOK = 50_000
 _PAGE, _STAMP = "page", "stamp"
@@ -43,7 +44,7 @@ def schema() -> tantivy.Schema:
     # Signed: tantivy deletes nothing, and says nothing, where a page is an unsigned number.
     fields.add_integer_field(_PAGE, indexed=True, fast=True)
     fields.add_integer_field(_STAMP, fast=True)
-    for name in ("host", "site", "language"):
+    for name in ("host", "site", "language", NAME):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
     fields.add_text_field("url", tokenizer_name=PLAIN)
     fields.add_text_field("words", tokenizer_name="unfolded", index_option="basic")  # as they are written
@@ -51,6 +52,15 @@ def schema() -> tantivy.Schema:
         for part in PARTS:
             fields.add_text_field(field(part, way), tokenizer_name=way)
     return fields.build()
+
+
+def name_of(text: str) -> str:
+    """A title or a query, such that one that says the same is the same.
+
+    >>> name_of("Foxes & Hounds!") == name_of("foxes hounds")
+    True
+    """
+    return " ".join(words_of(text, PLAIN))
 
 
 class TextIndex:
@@ -187,6 +197,7 @@ def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Docu
     document.add_text("host", host)
     document.add_text("site", site_of(host))
     document.add_text("language", page.language)
+    document.add_text(NAME, name_of(page.title))
     document.add_text("url", spaced(unquote(page.url.partition("://")[2], errors="replace")))
     for part, text in zip(PARTS, (page.title, page.headings, page.text, "\n".join(link_texts)), strict=True):
         if text:
