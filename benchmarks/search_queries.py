@@ -1,7 +1,7 @@
 """Known-item queries: words that somebody may type who looks for a page, and the pages that are meant.
 
     title           the words of its title
-    one word less   the same without one of them, of titles with three or more: maybe the one that tells pages apart
+    one word less   the same without one of them, any, of titles with three or more: maybe what tells pages apart
     a sentence      the three rarest words of a sentence on it, of those that stand on another page, too
     a link          the text of a link to it that does not say its title: drawn from all links, so that pages with many
                     links are asked for more often. These texts are left out of the index
@@ -26,7 +26,7 @@ from orienteer.search.page_columns import PageColumns
 from orienteer.store.page_texts import PageText, PageTexts
 
 KINDS = ("title", "one word less", "a sentence", "a link")
-N_QUERIES = 1000
+N_QUERIES = 2000
 _MIN_TEXT_CHARS = 500
 _N_RARE = 3
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
@@ -72,10 +72,11 @@ class QueryMaker:
 
     def _by_less(self) -> Iterator[Query]:
         titles = sorted(title for title in self._titles if self._is_mine(title) and len(_words(title)) >= 3)
-        for k in self._some(len(titles)):
-            words = _words(titles[k])
-            del words[int(self._rng.integers(len(words)))]
-            yield Query(" ".join(words), frozenset(self._titles[titles[k]]))
+        pairs = [(title, place) for title in titles for place in range(len(_words(title)))]
+        for title, place in (pairs[k] for k in self._some(len(pairs))):
+            words = _words(title)
+            del words[place]
+            yield Query(" ".join(words), frozenset(self._titles[title]))
 
     def _by_sentence(self) -> Iterator[Query]:
         n_pages = Counter(word for page in self._pages for word in set(_words(page.text.lower())))

@@ -8,8 +8,8 @@ the best in the crawl: log(1 + n r) / log(1 + n r_max) for n pages. Both lie bet
     text      the words alone
     local     with the rank inside the crawl                 inside and outside weigh so much that one sees
     global    with the rank in the whole web, as estimated   what the ranks make of the results
-    blend     with the mean of both worths, or the local one where nothing was estimated; the weight is small enough
-              that a page stays first for its own title (see benchmarks/search.py, also for what that does not say)
+    blend     with the mean of both worths, or the local one where nothing was estimated; the weight is so small that
+              who looks for one page by its words finds it as well as by words alone (see benchmarks/search.py)
 
 Only the best by their words are put in another order: what merely mentions them does not come first for being famous.
 """
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError, unknown_name
 from orienteer.search.page_columns import Figures, PageColumns
 
-WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.1}
+WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.05}
 N_REORDERED = 200
 
 
