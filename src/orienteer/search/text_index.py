@@ -28,6 +28,8 @@ from orienteer.url import host_of, site_of
 
 PARTS = ("title", "headings", "text", "anchors")
 NAME = "name"  # the whole title, as one word
+_WORDS = "words"  # as they are written, for who misspells them
+_WRITTEN_CHARS = 4_000  # of each part: what stands only further down is hardly what somebody meant
 _MEMORY_BYTES = 64 << 20
 _PAGES_PER_LOOK = 50_000
 _PAGE, _STAMP = "page", "stamp"
@@ -47,7 +49,7 @@ def schema() -> tantivy.Schema:
     for name in ("host", "site", "language", NAME):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
     fields.add_text_field("url", tokenizer_name=PLAIN)
-    fields.add_text_field("words", tokenizer_name="unfolded", index_option="basic")  # as they are written
+    fields.add_text_field(_WORDS, tokenizer_name="unfolded", index_option="basic")
     for way in WAYS:
         for part in PARTS:
             fields.add_text_field(field(part, way), tokenizer_name=way)
@@ -201,6 +203,7 @@ def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Docu
     document.add_text("url", spaced(unquote(page.url.partition("://")[2], errors="replace")))
     for part, text in zip(PARTS, (page.title, page.headings, page.text, "\n".join(link_texts)), strict=True):
         if text:
-            document.add_text(field(part, way), spaced(text))
-            document.add_text("words", spaced(text))
+            clean = spaced(text)
+            document.add_text(field(part, way), clean)
+            document.add_text(_WORDS, clean[:_WRITTEN_CHARS])
     return document

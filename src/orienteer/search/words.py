@@ -40,6 +40,8 @@ WAYS = (PLAIN, *STEMMERS)  # of reading a text
 _SAME_STEMMER = {"nb": "no", "nn": "no"}
 _SIGN = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f]")
 
+_FIRST_BYTES = bytes((0xE0, 0xE1, *range(0xE3, 0xEA), 0xEF))  # of signs in UTF-8, and of few others
+
 
 def way_of(language: str) -> str:
     """How texts of a language are read: the code of its stemmer, or `plain`.
@@ -73,7 +75,10 @@ def spaced(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _SIGN.sub(r" \g<0> ", text.encode(errors="replace").decode())
+    encoded = text.encode(errors="replace")
+    if len(encoded.translate(None, _FIRST_BYTES)) == len(encoded):  # ten times as fast as to look for signs
+        return encoded.decode()
+    return _SIGN.sub(r" \g<0> ", encoded.decode())
 
 
 @lru_cache(maxsize=1 << 14)
