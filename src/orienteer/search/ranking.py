@@ -25,7 +25,7 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.search.page_columns import Figures, PageColumns
 
 WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.05}
-N_REORDERED = 200
+N_REORDERED = 100
 
 
 class Found(NamedTuple):

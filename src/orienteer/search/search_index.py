@@ -10,6 +10,7 @@ may search at once, and reload; others may crawl and index meanwhile.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from orienteer.search.indexing import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import Ask, built, n_found, parse
 from orienteer.search.related import co_cited
-from orienteer.search.snippet import Marker, Snippet
+from orienteer.search.snippet import Marker, Snippet, html_of
 from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import TextIndex, page_numbers, refusals
 from orienteer.search.vocabulary import Vocabulary
@@ -284,21 +285,22 @@ def _hit(
     text: PageText, title: Snippet, snippet: Snippet, found: ranking.Found, place: int, position: int,
     positions: dict[str, int | None], score: float,
 ) -> Hit:  # fmt: skip
-    local, outside, relevance = (float(column[place]) for column in found.figures[:3])
+    figures, parts = found.figures, snippet.parts
+    relevance = float(figures.relevance[place])
     return Hit(
         url=text.url,
         title=title.plain,
-        title_html=title.html,
+        title_html=html_of(title.parts),
         snippet=snippet.plain,
-        snippet_html=snippet.html,
-        parts=snippet.parts,
+        snippet_html=html_of(parts),
+        parts=parts,
         position=position,
         positions=positions,
         score=score,
         text_score=float(found.text[place]),
-        local_rank=local,
-        global_rank=None if positions["global"] is None else outside,
-        relevance=None if np.isnan(relevance) else relevance,
+        local_rank=float(figures.local[place]),
+        global_rank=None if positions["global"] is None else float(figures.outside[place]),
+        relevance=None if math.isnan(relevance) else relevance,
         language=text.language,
         time=text.time,
         n_duplicates=int(found.n_repeating[place]),

@@ -15,7 +15,7 @@ from orienteer.search.words import PLAIN, is_sign, spaced, words_of
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 20_000
-_MAX_MARKS = 20  # of one word
+_MAX_MARKS = 12  # of one word
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
 _REST = re.compile(r"[^\W_]*")  # of a word
@@ -39,10 +39,16 @@ class Snippet(NamedTuple):
 
     @property
     def html(self) -> str:
-        """The same for a browser: escaped, with `<mark>` around the words."""
-        parts = escape(_BETWEEN.join(self.parts)).split(_BETWEEN)  # all at once: it is quicker
-        parts[1::2] = [f"<mark>{part}</mark>" for part in parts[1::2]]
-        return "".join(parts)
+        return html_of(self.parts)
+
+
+def html_of(parts: Sequence[str]) -> str:
+    """A text in pieces for a browser: escaped, with `<mark>` around every second one."""
+    if len(parts) == 1:
+        return escape(parts[0])
+    escaped = escape(_BETWEEN.join(parts)).split(_BETWEEN)  # all at once: it is quicker
+    escaped[1::2] = [f"<mark>{part}</mark>" for part in escaped[1::2]]
+    return "".join(escaped)
 
 
 Mark = tuple[int, int, str]  # from where to where, and which of the stems
@@ -58,8 +64,8 @@ class Marker:
         stems = frozenset(word for text in sought for word in words_of(text, way))
         typed = {word for text in sought for word in spaced(text).lower().split()}
         plain = {word for text in sought for word in words_of(text, PLAIN)}
-        self._starts = [(start, is_sign(start)) for start in _starts(typed | plain | stems)]
-        self._is_ascii = all(start.isascii() for start, _ in self._starts)
+        self._starts = [(start, len(start), is_sign(start)) for start in _starts(typed | plain | stems)]
+        self._is_ascii = all(start.isascii() for start, *_ in self._starts)
         self._stem_of = _Stems(stems, way)
 
     def marked(self, text: str) -> Snippet:
@@ -83,10 +89,10 @@ class Marker:
             lower = text.replace("\u0130", "I").lower()  # the one letter that would become two
         marks: list[Mark] = []
         find, stem_of = lower.find, self._stem_of
-        for start, stands_alone in self._starts:
+        for start, n_chars, stands_alone in self._starts:
             at, n_left = find(start), _MAX_MARKS
             while at >= 0 and n_left:
-                end = at + len(start)
+                end = at + n_chars
                 if stands_alone:
                     marks.append((at, end, start))
                     n_left -= 1
@@ -121,20 +127,17 @@ def _starts(words: Iterable[str]) -> tuple[str, ...]:
 
 def _best(marks: Sequence[Mark]) -> int:
     """The mark that the best stretch begins with: by different words, then marks, then how early it is."""
-    best, best_first, last = (0, 0), 0, 0
-    inside: dict[str, int] = {}
-    for first, (start, _, stem) in enumerate(marks):
-        while last < len(marks) and marks[last][1] <= start + SNIPPET_CHARS - _LEAD_CHARS:
-            inside[marks[last][2]] = inside.get(marks[last][2], 0) + 1
+    n_marks, last, best, best_first = len(marks), 0, (0, 0), 0
+    for first, mark in enumerate(marks):
+        end = mark[0] + SNIPPET_CHARS - _LEAD_CHARS
+        while last < n_marks and marks[last][1] <= end:
             last += 1
-        if (len(inside), last - first) > best:
-            best, best_first = (len(inside), last - first), first
-        if last > first:
-            inside[stem] -= 1
-            if not inside[stem]:
-                del inside[stem]
-        else:  # a word longer than the stretch
-            last = first + 1
+        if last - first > best[0]:  # with fewer marks there are no more words
+            found = (len({stem for _, _, stem in marks[first:last]}), last - first)
+            if found > best:
+                best, best_first = found, first
+        if last == n_marks:  # the stretches that follow are parts of this one
+            break
     return best_first
 
 

@@ -114,22 +114,21 @@ class PageTexts:
             return dict(self._connection.execute("SELECT language, count(*) FROM page GROUP BY language"))
 
     def page(self, page: int, lead_only: bool = False) -> PageText | None:
-        """What a page says, all of it or the first LEAD_CHARS; None for one that is not here. Its anchors are left out.
+        """What a page says; None for one that is not here. Its anchors are left out.
 
-        The rest of a long page costs more than all else of it.
+        With `lead_only` of its text the first LEAD_CHARS, and no headings: all of it costs several times as much.
         """
         return self.pages((page,), lead_only).get(page)
 
     def pages(self, pages: Sequence[int], lead_only: bool = False) -> dict[int, PageText]:
         """The same for several; those that are not here are left out."""
-        rest, marks = "''" if lead_only else "rest", ", ".join("?" * len(pages))
-        sql = f"SELECT id, stamp, url, time, language, title, headings, lead, {rest} FROM page WHERE id IN ({marks})"
+        columns, marks = "'', lead, ''" if lead_only else "headings, lead, rest", ", ".join("?" * len(pages))
+        sql = f"SELECT id, stamp, url, time, language, title, {columns} FROM page WHERE id IN ({marks})"
         with _explained(self.path):
             with self._lock:
                 rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
             return {
-                row[0]: PageText._make((*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else ""), ()))
-                for row in rows
+                row[0]: PageText(*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else "")) for row in rows
             }
 
     def id_of(self, url: str) -> int | None:
