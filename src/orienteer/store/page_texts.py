@@ -128,7 +128,8 @@ class PageTexts:
             with self._lock:
                 rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
             return {
-                row[0]: PageText(*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else "")) for row in rows
+                row[0]: PageText._make((*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else ""), ()))
+                for row in rows
             }
 
     def id_of(self, url: str) -> int | None:
