@@ -24,6 +24,7 @@ import numpy as np
 from orienteer.search.indexing import update_index
 from orienteer.search.page_columns import PageColumns
 from orienteer.store.page_texts import PageText, PageTexts
+from orienteer.url import host_of
 
 KINDS = ("title", "one word less", "a sentence", "a link")
 N_QUERIES = 2000
@@ -137,6 +138,29 @@ def leave_out(folder: Path, asked: list[Query]) -> None:
         database.executemany("DELETE FROM anchor WHERE target = ? AND text = ? AND source = ?", gone)
     database.close()
     update_index(folder, max_ghost_share=0)
+
+
+def everyday_queries(folder: Path, n: int) -> dict[str, list[str]]:
+    """What people may type, n of each kind: to see how long it takes, not what is found."""
+    rng = np.random.default_rng(20260102)
+    pages = [page for page in texts_of(folder) if page.title and len(page.text) > _MIN_TEXT_CHARS]
+    chosen = [pages[int(k)] for k in rng.choice(len(pages), n, replace=False)]
+    n_pages = Counter(word for page in chosen for word in set(_words(page.text.lower())) if len(word) > 3)
+    frequent = sorted(n_pages, key=lambda word: (-n_pages[word], word))[:400]
+    titles = [_words(page.title) for page in chosen]
+    shorter = [[*words[: (k := int(rng.integers(len(words))))], *words[k + 1 :]] for words in titles if len(words) > 2]
+    texts = [_words(page.text) for page in chosen]
+    starts = [int(rng.integers(len(words) - 3)) for words in texts]
+    return {
+        "a title": [" ".join(words) for words in titles if words],
+        "one word less": [" ".join(words) for words in shorter],
+        "two frequent words": [" ".join(rng.choice(frequent, 2, replace=False)) for _ in chosen],
+        "three frequent words": [" ".join(rng.choice(frequent, 3, replace=False)) for _ in chosen],
+        "three words in a row": [
+            '"' + " ".join(words[k : k + 3]) + '"' for words, k in zip(texts, starts, strict=True)
+        ],
+        "a frequent word, site:": [f"{rng.choice(frequent)} site:{host_of(page.url)}" for page in chosen],
+    }
 
 
 def _words(text: str) -> list[str]:

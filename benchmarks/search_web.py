@@ -21,6 +21,8 @@ from urllib.parse import unquote
 
 from backports import zstd
 
+from orienteer.crawl.estimate import live_estimate
+from orienteer.crawl.rounds import EstimateSettings
 from orienteer.crawl.session import live_crawl
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.process import served_elsewhere
@@ -130,9 +132,29 @@ def crawl(web: SearchWeb, folder: Path) -> None:
     """Crawl all of it."""
     seeds = [f"http://{host}/" for host in (_DIRECTORY, *web.hosts)]
     with served_elsewhere(PageSite, str(web.path)) as served:
-        settings: dict[str, dict[str, Any]] = {
-            "crawl": {"robots": False},
-            "politeness": {"delay_s": 0.0, "connections": 16},
-            "fetch": {"connect_to": served.address},
-        }
-        live_crawl(seeds, folder, scope="host", policy="breadth-first", settings=settings)
+        live_crawl(seeds, folder, scope="host", policy="breadth-first", settings=_hasty(served.address))
+
+
+def crawl_site(archive: Path, seed: str, folder: Path) -> None:
+    """Crawl a host that is in an archive."""
+    with served_elsewhere(PageSite, str(archive)) as served:
+        live_crawl(seed, folder, scope="host", settings=_hasty(served.address))
+
+
+def crawl_with_surroundings(folder: Path) -> int:
+    """Crawl docs.python.org, and estimate what its pages are worth in a world of 36 hosts; the pages fetched for it."""
+    with served_elsewhere(PageSite, str(DATA / SETS[0])) as served:
+        settings = _hasty(served.address)
+        # There are links to many hosts that are not here, nor could be asked by TLS.
+        settings["fetch"] |= {"connect_timeout_s": 0.2, "timeout_s": 2.0}
+        settings["retry"] = {"max_attempts": 1, "back_off_s": 0.01, "max_back_off_s": 0.01, "give_up_after": 1}
+        live_crawl("http://docs.python.org/3/", folder, scope="host", settings=settings)
+        return live_estimate(folder, EstimateSettings(budget=2_000, rounds=20)).n_fetched
+
+
+def _hasty(address: str) -> dict[str, dict[str, Any]]:
+    return {
+        "crawl": {"robots": False},
+        "politeness": {"delay_s": 0.0, "connections": 16},
+        "fetch": {"connect_to": address},
+    }

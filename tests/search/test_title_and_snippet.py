@@ -1,0 +1,86 @@
+"""A title that says it all comes first, the best stretch of a text is found, and words of few pages are not forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
+from orienteer.search.snippet import _LEAD_CHARS, SNIPPET_CHARS, Mark, _best
+from orienteer.search.text_index import PARTS, field
+from orienteer.search.vocabulary import _FEW_PAGES, Vocabulary
+from tests.search.small_webs import HandmadeCrawl, page
+
+GLASS, GLASSES, CANAL, HISTORY = (f"http://a.org/{name}" for name in ("glass", "glasses", "canal", "history"))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
+    """Everybody links to the glass and to the canal, nobody to the glasses and to the history."""
+    crawl = HandmadeCrawl(tmp_path_factory.mktemp("titles") / "crawl")
+    text = "The glass and glasses. The history of the Panama canal. " * 3
+    famous = {GLASS: "Glass", CANAL: "Panama canal"}
+    crawl.add({GLASSES: page("Glasses", text), HISTORY: page("History of the Panama canal", text)})
+    crawl.add({GLASS: page("Glass", text), CANAL: page("Panama canal", f"{text} History. " * 3)})
+    for k in range(20):
+        crawl.add({f"http://a.org/{k}": page(f"Other {k}", "see")}, {f"http://a.org/{k}": famous})
+    crawl.add({"http://a.org/sv": page("Flickor", "Flickorna badar.")}, language="sv")
+    update_index(crawl.path)
+    return SearchIndex.open(crawl.path)
+
+
+@pytest.mark.parametrize("rank", ["text", "blend"])
+@pytest.mark.parametrize(
+    ("words", "url"),
+    [("glasses", GLASSES), ("glass", GLASS), ("history panama canal", HISTORY), ("panama canal", CANAL)],
+)
+def test_the_page_with_that_title_comes_first(index: SearchIndex, words: str, url: str, rank: str) -> None:
+    assert index.search(words, rank=rank).hits[0].url == url
+
+
+def test_words_of_a_language_that_few_pages_are_in(index: SearchIndex) -> None:
+    assert [hit.url for hit in index.search("flickorna").hits] == ["http://a.org/sv"]
+    assert [hit.url for hit in index.search("flicka -glass").hits] == ["http://a.org/sv"]
+
+
+def test_a_vocabulary_says_where_words_stand(index: SearchIndex) -> None:
+    """The same whether it asks or keeps in mind."""
+    searcher = index._view.searcher
+    ways = ("en", "plain", "sv")
+    few, many = (Vocabulary(searcher, dict.fromkeys(ways, n)) for n in (1, _FEW_PAGES + 1))
+    for way in ways:
+        words = {word for part in PARTS for word, _ in searcher.terms_with_prefix(field(part, way), "")}
+        for word in (*words, "absent"):
+            stands = tuple(part for part in PARTS if searcher.doc_freq(field(part, way), word))
+            assert few.parts(way, word) == many.parts(way, word) == stands
+
+
+def slow_best(marks: list[Mark]) -> int:
+    def worth(first: int) -> tuple[int, int, int]:
+        end = marks[first][0] + SNIPPET_CHARS - _LEAD_CHARS
+        inside = [stem for start, stop, stem in marks[first:] if stop <= end]
+        return len(set(inside)), len(inside), -first
+
+    return max(range(len(marks)), key=worth)
+
+
+def test_the_best_stretch_is_the_best() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        starts = np.cumsum(rng.integers(6, 120, rng.integers(1, 30))).tolist()
+        marks = [(start, start + int(rng.integers(1, 6)), "abc"[rng.integers(3)]) for start in starts]
+        assert _best(marks) == slow_best(marks)
+
+
+def test_several_texts_are_read_as_one_by_one(tmp_path: Path) -> None:
+    crawl = HandmadeCrawl(tmp_path / "crawl")
+    crawl.add({f"http://a.org/{k}": page(f"Tree {k}", "An apple tree. " * 500 * k) for k in range(3)})
+    update_index(crawl.path)
+    with SearchIndex.open(crawl.path) as index:
+        texts = index._view.texts
+        assert texts.pages([2, 0, 7, 1]) == {k: texts.page(k) for k in range(3)}
+        assert texts.page(7) is None
+        assert texts.pages([]) == {}
