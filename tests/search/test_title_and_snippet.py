@@ -1,4 +1,4 @@
-"""A title that says it all comes first, the best stretch of a text is found, and words of few pages are not forgotten."""
+"""A title that says it all comes first, the best stretch of a text is found, words of few pages are not forgotten."""
 
 from __future__ import annotations
 
