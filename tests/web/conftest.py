@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.web.live_server import served
+from tests.web.live_server import client_of, served
 from tests.web.small_crawl import make_small_crawl
 
 
@@ -27,5 +27,5 @@ def address(small_crawl: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def client(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, trust_env=False) as client:
+    with client_of(address) as client:
         yield client

@@ -21,7 +21,7 @@ from orienteer.store.survey import holder_of
 from orienteer.web.app import create_app
 from tests.cli.live_process import PATIENCE_S, wait_until
 from tests.crawl.live_crawls import crawled
-from tests.web.live_server import served
+from tests.web.live_server import client_of, served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
 
@@ -37,10 +37,6 @@ def crawl(web: FakeWeb, tmp_path: Path) -> Iterator[SlowCrawl]:
     crawl = SlowCrawl(web, tmp_path / "crawl", "--until", "0.9", "--budget", "1200")
     yield crawl
     stop_holder(crawl.folder, os.kill, signal.SIGKILL)
-
-
-def client_of(address: str) -> httpx.Client:
-    return httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE_S)
 
 
 def events(stream: httpx.Response) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pytest
 from orienteer.store.folder import estimate_of_folder
 from tests.cli.run import refused
 from tests.web.comparison_files import write_comparisons
-from tests.web.live_server import served
+from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, make_small_crawl
 from tests.web.wide_crawl import many_hosts, written_crawl
 
@@ -26,7 +26,7 @@ def pages_of(folder: Path, **options: Any) -> Any:
     class Client:
         def __enter__(self) -> httpx.Client:
             self._server = served(folder, **options)
-            self._client = httpx.Client(base_url=self._server.__enter__(), trust_env=False, timeout=60)
+            self._client = client_of(self._server.__enter__())
             return self._client
 
         def __exit__(self, *error: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
-from tests.web.live_server import served
+from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, REPEATED
 
 
@@ -79,7 +79,7 @@ def test_any_words_can_be_asked_for(client: httpx.Client, q: str) -> None:
 def test_a_folder_without_a_global_rank_says_how_to_get_one(small_crawl: Path, tmp_path: Path) -> None:
     folder = tmp_path / "unranked"
     shutil.copytree(small_crawl, folder, ignore=shutil.ignore_patterns("ranks*", "outside", "index"))
-    with served(folder) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with served(folder) as address, client_of(address) as client:
         none = client.get("/", params={"q": "sea"})
         assert none.status_code == 200
         assert "there is no search index yet; make it with `orienteer index" in none.text

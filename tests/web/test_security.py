@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from orienteer.web.security import MAX_TARGET_BYTES
-from tests.web.live_server import served
+from tests.web.live_server import client_of, served
 
 TOKEN = "open sesame/ü"
 
@@ -126,7 +126,7 @@ def guarded(small_crawl: Path) -> Iterator[httpx.Client]:
     """Pages that others can reach, behind a token."""
     with (
         served(small_crawl, token=TOKEN, only_this_machine=False) as address,
-        httpx.Client(base_url=address, trust_env=False) as client,
+        client_of(address) as client,
     ):
         yield client
 

@@ -15,7 +15,7 @@ from orienteer.search.indexing import update_index
 from orienteer.web.app import create_app
 from orienteer.web.served_crawl import ServedCrawl
 from tests.search.small_webs import HandmadeCrawl, page
-from tests.web.live_server import served
+from tests.web.live_server import client_of, served
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_fifty_searches_at_once_while_it_is_crawled_and_indexed(crawl: HandmadeC
 
     with served(crawl.path) as address, ThreadPoolExecutor(51) as pool:
         limits = httpx.Limits(max_connections=50)
-        with httpx.Client(base_url=address, trust_env=False, limits=limits, timeout=60) as client:
+        with client_of(address, limits=limits) as client:
 
             def search(number: int) -> int:
                 page = client.get(("/api/search", "/")[number % 2], params={"q": "apples", "rank": "local"})
