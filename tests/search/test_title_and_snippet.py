@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from orienteer.search.indexing import update_index
+from orienteer.search.query import parse
 from orienteer.search.search_index import SearchIndex
-from orienteer.search.snippet import _LEAD_CHARS, SNIPPET_CHARS, Mark, _best
+from orienteer.search.snippet import _LEAD_CHARS, SNIPPET_CHARS, Mark, Marker, _best
 from orienteer.search.text_index import PARTS, field
 from orienteer.search.vocabulary import _FEW_PAGES, Vocabulary
 from tests.search.small_webs import HandmadeCrawl, page
@@ -84,3 +85,12 @@ def test_several_texts_are_read_as_one_by_one(tmp_path: Path) -> None:
         assert texts.pages([2, 0, 7, 1]) == {k: texts.page(k) for k in range(3)}
         assert texts.page(7) is None
         assert texts.pages([]) == {}
+
+
+def test_a_snippet_begins_with_the_block_of_its_first_word() -> None:
+    marker = Marker(parse("bridge"), "en")
+    menu = "Home\nShelves Groups Join\nThe iron bridge\nIt is old, and carries a road. " + "More of it. " * 40
+    assert marker.snippet(menu).plain.startswith("… The iron bridge It is old")
+    far = "Home\n" + "word " * 30 + "and then the bridge at last"
+    assert marker.snippet(far).plain.startswith("… word word")
+    assert marker.snippet("The bridge\nof stone").plain == "The bridge of stone"

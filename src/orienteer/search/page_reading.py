@@ -52,7 +52,7 @@ class ArchiveReader:
             language=page.language or content.language or self._language(content.text),
             title=_clean(content.title),
             headings=_clean("\n".join(content.headings)),
-            text=" ".join(_clean(content.text[:_MAX_CHARS]).split()),
+            text=_blocks(_clean(content.text[:_MAX_CHARS])),
         )
 
     def _content(self, page: Readable, url: str) -> Page:
@@ -80,6 +80,12 @@ class ArchiveReader:
         except MissingExtraError:
             self._tells_languages = False
             return ""
+
+
+
+def _blocks(text: str) -> str:
+    """A block of a page on each line, its words with single spaces between them."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
 
 
 def _clean(text: str) -> str:

@@ -76,11 +76,17 @@ class Marker:
     def snippet(self, text: str) -> Snippet:
         """The stretch of a text with the most of the words in it; its beginning where there are none.
 
-        White space is expected to be single spaces.
+        It begins where a block begins, if that is near: what stands before, as in a menu, belongs to something else.
+        White space is expected to be single spaces, and line ends between blocks.
         """
-        line = text[:_MAX_CHARS_READ]
+        blocks = text[:_MAX_CHARS_READ]
+        line = blocks.replace("\n", " ")
         marks = self._marks(line)
-        return _cut(line, max(0, marks[_best(marks)][0] - _LEAD_CHARS) if marks else 0, marks)
+        if not marks:
+            return _cut(line, 0, marks)
+        first = marks[_best(marks)][0]
+        block = blocks.rfind("\n", max(0, first - _LEAD_CHARS), first)
+        return _cut(line, block if block >= 0 else max(0, first - _LEAD_CHARS), marks)
 
     def _marks(self, text: str) -> list[Mark]:
         if self._is_ascii and not text.isascii():
