@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from orienteer.crawl.session import live_crawl, refresh
     from orienteer.crawl.simulate import simulate
     from orienteer.crawl.trace import Trace
-    from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
+    from orienteer.errors import ExportError, GraphFileError, InputError, MissingExtraError, OrienteerError
+    from orienteer.exports.export import ExportReport, export
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.coverage import Certificate, certificate
     from orienteer.graph.estimate import Estimate, estimate_global_rank
@@ -38,6 +39,8 @@ _HOMES = {
     "Estimate": "graph.estimate",
     "Estimation": "graph.estimation.estimation",
     "EstimatorTopic": "topics.estimator",
+    "ExportError": "errors",
+    "ExportReport": "exports.export",
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "Hit": "search.search_index",
@@ -55,6 +58,7 @@ _HOMES = {
     "Trace": "crawl.trace",
     "certificate": "graph.coverage",
     "estimate_global_rank": "graph.estimate",
+    "export": "exports.export",
     "live_crawl": "crawl.session",
     "load_topic": "topics.topic_file",
     "navigational_rank": "graph.navigational",
@@ -73,6 +77,8 @@ __all__ = [
     "Estimate",
     "Estimation",
     "EstimatorTopic",
+    "ExportError",
+    "ExportReport",
     "GraphFileError",
     "GrowingGraph",
     "Hit",
@@ -90,6 +96,7 @@ __all__ = [
     "Trace",
     "certificate",
     "estimate_global_rank",
+    "export",
     "live_crawl",
     "load_topic",
     "navigational_rank",

@@ -4,6 +4,7 @@
     ├── InputError            a value, name or option that cannot be used as given
     ├── GraphFileError        a file or folder that is not the graph it should be
     ├── CrawlFolderError      a crawl folder that cannot be opened or written: in use, read-only, full, damaged
+    ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
     └── MissingExtraError     an optional package is not installed
 
 A message names the value and what would have been right. A 404 or a time-out is an outcome of a fetch, not an error.
@@ -29,6 +30,10 @@ class GraphFileError(OrienteerError):
 
 class CrawlFolderError(OrienteerError):
     """A crawl folder that cannot be opened or written: in use, read-only, full, damaged, of another version."""
+
+
+class ExportError(OrienteerError):
+    """An export that cannot be written: the disk is full, access is denied, something else is in its place."""
 
 
 class MissingExtraError(OrienteerError):

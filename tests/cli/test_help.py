@@ -17,6 +17,7 @@ COMMANDS = [
     ["index"],
     ["search"],
     ["serve"],
+    ["export"],
     ["simulate"],
     ["compare"],
     ["graph"],

@@ -18,6 +18,7 @@ from orienteer.cli import (
     display,
     estimate,
     explain,
+    export,
     graph_convert,
     graph_generate,
     graph_info,
@@ -58,6 +59,7 @@ app.command("estimate")(estimate.estimate)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("serve")(serve.serve)
+app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 graph_app.command("info")(graph_info.info)

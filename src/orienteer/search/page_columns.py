@@ -149,17 +149,34 @@ def write_columns(
         np.savez(new, **arrays)
 
 
+class CrawlRanks(NamedTuple):
+    """What each URL of a crawl is worth, 0 where that is unknown, and the links that the local rank follows from.
+
+    `graph` is that of the local pages, the fetched ones without redirects; `pages` are their ids in the crawl.
+    """
+
+    local: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    graph: LinkGraph
+    pages: NDArray[np.int64]
+
+
 def _ranks(
     database: Database, pages: NDArray[np.int64], estimated: dict[str, NDArray[Any]] | None
 ) -> dict[str, NDArray[Any]]:
-    """Ranks by page, and the links that they follow from. A name of a page is worth what the page is."""
+    """The ranks of these pages, and the links that they follow from."""
+    ranks = crawl_ranks(database, estimated)
+    return {"local": ranks.local[pages], "outside": ranks.outside[pages]} | _link_arrays(ranks.graph, ranks.pages)
+
+
+def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -> CrawlRanks:
+    """Ranks by page. A name of a page is worth what the page is. `estimated` is what ranks.npz holds."""
     n_urls = database.n_urls()
     inside, outside = np.zeros((2, n_urls))
     try:
         web = local_web(database)
     except InputError:  # nothing was fetched
-        none = LinkGraph.from_links(0, [], [])
-        return {"local": inside[pages], "outside": outside[pages]} | _link_arrays(none, np.zeros(0, np.int64))
+        return CrawlRanks(inside, outside, LinkGraph.from_links(0, [], []), np.zeros(0, np.int64))
     sources = np.repeat(np.arange(web.n_local), np.diff(web.offsets))
     is_inside = web.links < web.n_local
     graph = LinkGraph.from_links(web.n_local, sources[is_inside], web.links[is_inside])
@@ -171,7 +188,7 @@ def _ranks(
         known = estimated["pages"].astype(np.int64)
         outside[known[known < n_urls]] = estimated["global"][known < n_urls]
         outside[web.others] = outside[named]
-    return {"local": inside[pages], "outside": outside[pages]} | _link_arrays(graph, local)
+    return CrawlRanks(inside, outside, graph, local)
 
 
 def _link_arrays(graph: LinkGraph, pages: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

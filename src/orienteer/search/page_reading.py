@@ -14,7 +14,7 @@ from orienteer.extract.charset import decoded
 from orienteer.extract.language import detected
 from orienteer.extract.page import Page, extract_page
 from orienteer.frontier.seen import SeenUrls
-from orienteer.store.archive import Archive
+from orienteer.store.archive import Archive, Position
 from orienteer.store.page_texts import PageText
 from orienteer.store.survey import Readable
 
@@ -33,45 +33,22 @@ def content_stamp(page: Readable) -> int:
     return stamp_of(page.place, page.noindex)
 
 
-class ArchiveReader:
-    """Reads pages of a crawl; `seen` numbers their links."""
+class ContentReader:
+    """Reads pages of a crawl from its archive."""
 
-    def __init__(self, archive: Archive, seen: SeenUrls) -> None:
+    def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._seen = seen
         self._tells_languages = True
 
-    def read(self, page: Readable, url: str) -> PageText:
-        """What a page says. Of one that asks not to be indexed only its links are kept."""
-        content = self._content(page, url)
-        anchors = self._anchors(page, content)
-        head = PageText(page.id, content_stamp(page), url, page.time, anchors=anchors)
-        if page.noindex:
-            return head
-        return head._replace(
-            language=page.language or content.language or self._language(content.text),
-            title=_clean(content.title),
-            headings=_clean("\n".join(content.headings)),
-            text=_blocks(_clean(content.text[:_MAX_CHARS])),
-        )
-
-    def _content(self, page: Readable, url: str) -> Page:
-        body, charset = archived_body(self._archive, page.place)
-        content = extract_page(body if is_html(page.content_type) else b"", url, charset)
-        if page.content_type == "text/plain":
+    def content(self, place: Position, content_type: str, url: str) -> Page:
+        """What stands on a page, be it HTML or plain text."""
+        body, charset = archived_body(self._archive, place)
+        content = extract_page(body if is_html(content_type) else b"", url, charset)
+        if content_type == "text/plain":
             content.text = decoded(body, charset)
         return content
 
-    def _anchors(self, page: Readable, content: Page) -> list[tuple[int, str]]:
-        """The links that the crawl knows, with words to them."""
-        found = [(link, _clean(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)]
-        if not found:
-            return []
-        targets, _ = self._seen.number([link for link, _ in found])
-        is_known = np.isin(targets, page.links)
-        return [(int(targets[k]), found[k][1]) for k in np.flatnonzero(is_known)]
-
-    def _language(self, text: str) -> str:
+    def language(self, text: str) -> str:
         """What the text looks like; "" where nobody can tell, or the package that could is not there."""
         if not self._tells_languages:
             return ""
@@ -82,12 +59,44 @@ class ArchiveReader:
             return ""
 
 
+class ArchiveReader(ContentReader):
+    """Reads pages of a crawl for its index; `seen` numbers their links."""
+
+    def __init__(self, archive: Archive, seen: SeenUrls) -> None:
+        super().__init__(archive)
+        self._seen = seen
+
+    def read(self, page: Readable, url: str) -> PageText:
+        """What a page says. Of one that asks not to be indexed only its links are kept."""
+        content = self.content(page.place, page.content_type, url)
+        anchors = self._anchors(page, content)
+        head = PageText(page.id, content_stamp(page), url, page.time, anchors=anchors)
+        if page.noindex:
+            return head
+        return head._replace(
+            language=page.language or content.language or self.language(content.text),
+            title=encodable(content.title),
+            headings=encodable("\n".join(content.headings)),
+            text=_blocks(encodable(content.text[:_MAX_CHARS])),
+        )
+
+    def _anchors(self, page: Readable, content: Page) -> list[tuple[int, str]]:
+        """The links that the crawl knows, with words to them."""
+        found = [
+            (link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)
+        ]
+        if not found:
+            return []
+        targets, _ = self._seen.number([link for link, _ in found])
+        is_known = np.isin(targets, page.links)
+        return [(int(targets[k]), found[k][1]) for k in np.flatnonzero(is_known)]
+
 
 def _blocks(text: str) -> str:
     """A block of a page on each line, its words with single spaces between them."""
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
 
 
-def _clean(text: str) -> str:
+def encodable(text: str) -> str:
     """Without halves of surrogate pairs, which are no text to others."""
     return text if text.isascii() else text.encode(errors="replace").decode()

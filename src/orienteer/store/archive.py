@@ -92,6 +92,10 @@ class Archive:
         return self.end
 
     def read(self, position: Position) -> ArchivedPage:
+        return self.read_record(position)[1]
+
+    def read_record(self, position: Position) -> tuple[bytes, ArchivedPage]:
+        """The record as it stands in the file, a gzip member, and the page in it."""
         path = self.path(position.file)
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"
         with explained(path):
@@ -100,7 +104,7 @@ class Archive:
                 raise damaged(path, f"{place} are not in it")
             member = os.pread(descriptor, position.size_bytes, position.offset)
         try:
-            return page_of(member)
+            return member, page_of(member)
         except ValueError as error:
             raise damaged(path, f"no page in {place}: {error}") from None
 

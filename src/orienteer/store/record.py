@@ -65,13 +65,17 @@ class ArchivedResponse(NamedTuple):
 
 
 class ArchivedPage(NamedTuple):
-    """A response as read back. The body is still content-coded; header values are Latin-1, which loses no byte."""
+    """A response as read back. The body is still content-coded; header values are Latin-1, which loses no byte.
+
+    `payload_digest` is as the record states it, such as `sha1:` with letters of base 32; "" where it does not.
+    """
 
     url: str
     time: float
     status: int
     headers: list[tuple[str, str]]
     body: bytes
+    payload_digest: str = ""
 
 
 class Revisited(NamedTuple):
@@ -134,7 +138,9 @@ def page_of(member: bytes) -> ArchivedPage:
     record.parse_http("none", max_header_len=_MAX_HEAD_BYTES)
     headers = record.http_headers
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.items_bytes()]
-    return ArchivedPage(url, record.record_date.timestamp(), headers.status_code or 0, pairs, record.reader.read())
+    digest = record.headers.get("WARC-Payload-Digest") or ""
+    time = record.record_date.timestamp()
+    return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest)
 
 
 def _http_record(kind: WarcRecordType, response: ArchivedResponse, payload_sha1: bytes | None) -> WarcRecord:

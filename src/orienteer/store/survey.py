@@ -15,7 +15,7 @@ from orienteer.store.archive import Position
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
 from orienteer.store.folder import LOCK
-from orienteer.store.page_row import page_ids
+from orienteer.store.page_row import COLUMNS, FETCHED, PageRow, page_ids
 from orienteer.store.visits import VisitKind
 
 _PAGES_PER_BATCH = 100_000
@@ -54,6 +54,17 @@ class Readable(NamedTuple):
     repeats: int | None  # the page that it repeats, exactly or nearly
     relevance: float | None
     links: NDArray[np.uint32]
+
+
+class FetchedHead(NamedTuple):
+    """What decides whether a fetched page is wanted; `is_redirect`: it is nothing but another name."""
+
+    id: int
+    is_redirect: bool
+    is_archived: bool
+    noindex: bool
+    repeats: int | None  # the page that it repeats, exactly or nearly
+    relevance: float | None
 
 
 class Survey(Database):
@@ -97,6 +108,30 @@ class Survey(Database):
             with self._expecting_damage():
                 pages = [_readable(row) for row in rows]
             yield pages
+
+    def fetched_heads(self) -> Iterator[list[FetchedHead]]:
+        """All fetched pages and redirects in the order they were done, many at a time."""
+        sql = (
+            "SELECT id, outcome = 'redirect', archive_bytes IS NOT NULL, noindex, "
+            "coalesce(duplicate_of, near_duplicate_of), relevance FROM page WHERE state = ? ORDER BY position"
+        )
+        for rows in self._batches(_PAGES_PER_BATCH, sql, FETCHED):
+            with self._expecting_damage():
+                heads = [FetchedHead._make(row) for row in rows]
+            yield heads
+
+    def fetched_rows(self) -> Iterator[PageRow]:
+        """All that is known of those pages, in the same order."""
+        sql = f"SELECT {COLUMNS} FROM page WHERE state = ? ORDER BY position"
+        for rows in self._batches(_ROWS_PER_BATCH, sql, FETCHED):
+            for row in rows:
+                with self._expecting_damage():
+                    page = PageRow.of_stored(row)
+                yield page
+
+    def titles(self, pages: Sequence[int]) -> list[str]:
+        """Of pages that are done."""
+        return [str(self._first("SELECT title FROM page WHERE id = ?", int(page)) or "") for page in pages]
 
     def times(self) -> tuple[float, float] | None:
         """Unix time of the first and of the last page that was done; None while there is none."""

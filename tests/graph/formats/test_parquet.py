@@ -123,6 +123,14 @@ def test_bad_columns_are_named(tmp_path: Path, columns: dict[str, list[Any]], me
         LinkGraph.load(tmp_path / "web.parquet")
 
 
+def test_hosts_may_be_names(tmp_path: Path) -> None:
+    ROUND_TRIP_WEBS["plain"].save(tmp_path / "web.parquet")
+    pq.write_table(pa.table({"host": list("babca")}), tmp_path / "web.pages.parquet")
+    hosts = LinkGraph.load(tmp_path / "web.parquet").hosts
+    assert hosts is not None
+    assert hosts.tolist() == [0, 1, 0, 2, 1]
+
+
 @pytest.mark.parametrize("names", [["source", "source", "target"], ["a", "a"], ["a", "b", "b"]])
 def test_two_columns_of_one_name_are_refused(tmp_path: Path, names: list[str]) -> None:
     pq.write_table(pa.table([pa.array([0])] * len(names), names=names), tmp_path / "web.parquet")
@@ -137,7 +145,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path, names: list[str]) -
         ({"page": [0, 1, 2, 4, 3], "host": [0] * 5}, r"web\.pages\.parquet: column 'page' must count 0, 1, 2"),
         ({"url": [1, 2, 3, 4, 5]}, r"web\.pages\.parquet: column 'url' holds whole numbers; expected text"),
         ({"url": ["a", None, "c", "d", "e"]}, r"web\.pages\.parquet: column 'url' is empty in row 1"),
-        ({"host": ["a"] * 5}, r"web\.pages\.parquet: column 'host' holds text; expected whole numbers"),
+        ({"host": [0.5] * 5}, r"web\.pages\.parquet: column 'host' holds double; expected page ids or URLs"),
         ({"host": [-1] * 5}, "a host id is a whole number from 0"),
     ],
     ids=lambda value: str(value)[:40],

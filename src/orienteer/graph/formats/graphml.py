@@ -13,21 +13,20 @@ the empty URL; hosts are known only if every page has one.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
-from xml.sax.saxutils import escape
+from typing import Any, BinaryIO
 
 from orienteer.graph.formats.atomic import replaced
 from orienteer.graph.formats.compressed import byte_blocks, byte_writer
 from orienteer.graph.formats.graphml_document import NAMESPACE, Document
+from orienteer.graph.formats.node_columns import NodeColumn, block_of
+from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.link_sorter import LinkSorter
 from orienteer.progress import Progress, silent
 
 _PAGES_PER_BLOCK = 1 << 14
-# What XML 1.0 has no way to write, not even as a character reference.
-_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def read(path: Path, progress: Progress = silent) -> LinkGraph:
@@ -38,17 +37,17 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
         return document.graph()
 
 
-def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
-    """Write it; a character that XML cannot hold becomes U+FFFD."""
+def write(graph: LinkGraph, path: Path, progress: Progress = silent, columns: Sequence[NodeColumn] = ()) -> None:
+    """Write it, with more to say of each page in `columns`; a character that XML cannot hold becomes U+FFFD."""
     with replaced(path) as new, byte_writer(new, path.name) as out:
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'.encode())
-        for name, kind, known in (("url", "string", graph.urls), ("host", "int", graph.hosts)):
-            if known is not None:
-                out.write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'.encode())
+        keys = [("url", "string")] * (graph.urls is not None) + [("host", "int")] * (graph.hosts is not None)
+        for name, kind in (*keys, *((as_value(column.name), column.kind) for column in columns)):
+            out.write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'.encode())
         out.write(b'<graph edgedefault="directed">\n')
         for start in range(0, graph.n_pages, _PAGES_PER_BLOCK):
             end = min(start + _PAGES_PER_BLOCK, graph.n_pages)
-            _write_nodes(graph, start, end, out)
+            _write_nodes(graph, columns, start, end, out)
             progress("writing pages", end, graph.n_pages)
         for start in range(0, graph.n_pages, _PAGES_PER_BLOCK):
             end = min(start + _PAGES_PER_BLOCK, graph.n_pages)
@@ -57,14 +56,17 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
         out.write(b"</graph>\n</graphml>\n")
 
 
-def _write_nodes(graph: LinkGraph, start: int, end: int, out: BinaryIO) -> None:
+def _write_nodes(graph: LinkGraph, columns: Sequence[NodeColumn], start: int, end: int, out: BinaryIO) -> None:
     """Node ids are plain page ids, so that networkx.read_graphml(path, node_type=int) gives them back."""
     values = [""] * (end - start)
     if graph.urls is not None:
-        values = [f'<data key="url">{_escaped(url)}</data>' for url in graph.urls[start:end]]
+        values = [f'<data key="url">{as_text(url)}</data>' for url in graph.urls[start:end]]
     if graph.hosts is not None:
         hosts = graph.hosts[start:end].tolist()
         values = [f'{value}<data key="host">{host}</data>' for value, host in zip(values, hosts, strict=True)]
+    if columns:
+        more = block_of(columns, start, end)
+        values = [value + "".join(_data(*entry) for entry in known) for value, known in zip(values, more, strict=True)]
     nodes = (
         f'<node id="{page}">{value}</node>\n' if value else f'<node id="{page}"/>\n'
         for page, value in enumerate(values, start)
@@ -78,6 +80,5 @@ def _write_edges(graph: LinkGraph, start: int, end: int, out: BinaryIO) -> None:
         out.write("".join([f'{head}{target}"/>\n' for target in graph.links(page).tolist()]).encode())
 
 
-def _escaped(text: str) -> str:
-    # A bare carriage return would be read as a line feed.
-    return escape(_ILLEGAL.sub("\ufffd", text), {"\r": "&#13;"})
+def _data(column: NodeColumn, value: Any) -> str:
+    return f'<data key="{as_value(column.name)}">{as_text(str(value))}</data>'

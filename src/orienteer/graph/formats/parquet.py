@@ -3,6 +3,7 @@
     NAME.parquet          source, target   page ids, or URLs (numbered in the order they appear)
     NAME.pages.parquet    page, url, host  beside it, a row a page in order of page ids (if URLs or hosts are known)
 
+In an export of a crawl the links are NAME.links.parquet, and the pages are NAME.parquet, with more columns.
 The columns may also be named src and dst, or from and to; without such names the first two columns are taken.
 Files we write say in their metadata how many pages there are (orienteer.n_pages); in others the highest id says it.
 Everything streams: a file may be larger than memory.
@@ -21,12 +22,14 @@ from numpy.typing import NDArray
 from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
 from orienteer.graph import csr
 from orienteer.graph.formats.atomic import replaced
+from orienteer.graph.formats.host_names import HostNumbering
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.link_sorter import LinkSorter
 from orienteer.graph.url_table import GrowingUrlTable, UrlTable
 from orienteer.progress import Progress, silent
 
 _LINK_COLUMNS = (("source", "target"), ("src", "dst"), ("from", "to"))
+_LINKS = ".links.parquet"
 _N_PAGES = b"orienteer.n_pages"
 _ROWS_PER_BATCH = 1 << 18
 _LINKS_PER_ROW_GROUP = 1 << 20
@@ -47,11 +50,12 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
         for sources, targets in batches:
             sorter.add(sources.to_numpy(zero_copy_only=False), targets.to_numpy(zero_copy_only=False))
         n_pages = _promised_pages(file.schema_arrow.metadata or {})
-        if not _pages_name(path).is_file():
+        pages = _pages_of(path)
+        if pages is None:
             return sorter.graph(n_pages)
-        n_rows, hosts, urls = _read_pages(arrow, _pages_name(path), progress)
+        n_rows, hosts, urls = _read_pages(arrow, pages, progress)
         if n_pages is not None and n_rows != n_pages:
-            raise GraphFileError(f"{_pages_name(path).name} has {n_rows:,} rows, but the graph has {n_pages:,} pages")
+            raise GraphFileError(f"{pages.name} has {n_rows:,} rows, but the graph has {n_pages:,} pages")
         return sorter.graph(n_rows, hosts, urls)
 
 
@@ -89,6 +93,12 @@ def _pyarrow(doing: str) -> Any:
 
 def _pages_name(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".parquet") + ".pages.parquet")
+
+
+def _pages_of(path: Path) -> Path | None:
+    """The file with the pages of these links, if there is one."""
+    exported = [path.with_name(path.name.removesuffix(_LINKS) + ".parquet")] * path.name.endswith(_LINKS)
+    return next((pages for pages in (_pages_name(path), *exported) if pages.is_file()), None)
 
 
 @contextmanager
@@ -203,7 +213,7 @@ def _sources(offsets: NDArray[np.int64], start: int, end: int) -> NDArray[np.uin
     return np.repeat(np.arange(first, last, dtype=np.uint32), np.diff(bounds))
 
 
-def _read_pages(arrow: Any, path: Path, progress: Progress) -> tuple[int, NDArray[np.int64] | None, UrlTable | None]:
+def _read_pages(arrow: Any, path: Path, progress: Progress) -> tuple[int, NDArray[Any] | None, UrlTable | None]:
     """(number of pages, hosts, URLs)"""
     try:
         with _opened(arrow, path) as file:
@@ -211,11 +221,22 @@ def _read_pages(arrow: Any, path: Path, progress: Progress) -> tuple[int, NDArra
             pages = _numbers(arrow, file, "page", progress) if "page" in names else None
             if pages is not None and not np.array_equal(pages, np.arange(len(pages))):
                 raise GraphFileError("column 'page' must count 0, 1, 2, ...")
-            hosts = _numbers(arrow, file, "host", progress) if "host" in names else None
+            hosts = _hosts(arrow, file, progress) if "host" in names else None
             urls = _url_table(arrow, file, progress) if "url" in names else None
             return file.metadata.num_rows, hosts, urls
     except GraphFileError as error:
         raise GraphFileError(f"{path.name}: {error}") from None
+
+
+def _hosts(arrow: Any, file: Any, progress: Progress) -> NDArray[Any] | None:
+    """Numbers are kept, names are numbered."""
+    if _kind(arrow, file.schema_arrow, "host") == "whole numbers":
+        return _numbers(arrow, file, "host", progress)
+    numbering = HostNumbering()
+    for (column,) in _batches(arrow, file, ("host",), progress, "reading pages"):
+        for name in column.to_pylist():
+            numbering.add(str(name))
+    return numbering.ids()
 
 
 def _numbers(arrow: Any, file: Any, name: str, progress: Progress) -> NDArray[np.int64]:

@@ -1,0 +1,49 @@
+"""JSON lines: a page a line, with its text and what is known of it; for retrieval and for language models.
+
+    {"url": "http://a.org/", "title": "Home", "text": "Welcome", "language": "en", "fetched_at": "2026-01-31T18:05:09Z",
+     "local_rank": 0.12, ...}
+
+The fields are those of a TextPage; what is not known is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any, BinaryIO
+
+from orienteer.exports.exported_crawl import ExportedCrawl
+from orienteer.exports.exporter import Exporter, Written, exporter, packed
+from orienteer.exports.page_texts import TextPage, iso_time, text_pages
+from orienteer.exports.staging import Staging
+from orienteer.graph.formats.compressed import byte_writer
+from orienteer.progress import Progress
+
+_FIELDS = tuple(field.name for field in fields(TextPage))
+
+
+@exporter
+class JsonLines(Exporter):
+    name = "jsonl"
+    about = "pages with their texts, a JSON object a line"
+    suffixes = packed(".jsonl")
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        wanted = crawl.distinct(archived=True)
+        with byte_writer(staging.main, staging.name) as out:
+            for page in text_pages(crawl, wanted):
+                _write_line(out, page)
+        return Written(int(wanted.sum()))
+
+
+def as_object(page: TextPage) -> dict[str, Any]:
+    """A page as JSON has it: without what is not known, or not worth a word."""
+    values = {name: getattr(page, name) for name in _FIELDS}
+    values["fetched_at"] = iso_time(page.fetched_at)
+    return {name: value for name, value in values.items() if value is not None and value is not False and value != []}
+
+
+def _write_line(out: BinaryIO, page: TextPage) -> None:
+    # Readers that split lines as Unicode has them would break the line at these.
+    line = json.dumps(as_object(page), ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    out.write(line.replace("\x85", "\\u0085").encode() + b"\n")

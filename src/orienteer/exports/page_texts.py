@@ -1,0 +1,76 @@
+"""The pages of a crawl as texts: what they say, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from orienteer.exports.exported_crawl import ExportedCrawl, Mask
+from orienteer.search.page_reading import ContentReader, encodable
+from orienteer.store.page_row import PageRow
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """A page; what is not known is None. Blocks of the text end lines, white space is collapsed otherwise.
+
+    `fetched_at` is Unix time. `digest` is of the content, without content coding. Ranks are PageRank over the links of
+    the crawl, and the estimate for the whole web; `relevance` is that to the topic of the crawl. `repeats` is another
+    page that says the same, or nearly; `other_names` are URLs that redirect here.
+    """
+
+    url: str
+    title: str
+    text: str
+    language: str
+    headings: list[str]
+    fetched_at: float
+    status: int
+    content_type: str
+    size_bytes: int
+    digest: str | None
+    n_links: int
+    local_rank: float | None
+    global_rank: float | None
+    relevance: float | None
+    repeats: str | None
+    noindex: bool
+    other_names: list[str]
+
+
+def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
+    """These pages, which must be archived, in the order they were fetched."""
+    reader = ContentReader(crawl.archive)
+    for row, url in crawl.rows(wanted, "exporting pages"):
+        yield _text_page(crawl, reader, row, url)
+
+
+def _text_page(crawl: ExportedCrawl, reader: ContentReader, row: PageRow, url: str) -> TextPage:
+    assert row.archived is not None
+    content = reader.content(row.archived, row.content_type, url)
+    repeats = row.near_duplicate_of if row.duplicate_of is None else row.duplicate_of
+    return TextPage(
+        url=url,
+        title=encodable(content.title),
+        text=encodable(content.text),
+        language=row.language or content.language or reader.language(content.text),
+        headings=[encodable(heading) for heading in content.headings],
+        fetched_at=row.time,
+        status=row.status,
+        content_type=row.content_type,
+        size_bytes=row.size_bytes,
+        digest=None if row.digest is None else f"sha1:{row.digest.hex()}",
+        n_links=len(row.links) + len(row.outside),
+        local_rank=crawl.local_rank(row.id),
+        global_rank=crawl.global_rank(row.id),
+        relevance=row.relevance,
+        repeats=None if repeats is None else crawl.url(repeats),
+        noindex=row.noindex,
+        other_names=crawl.other_names(row.id),
+    )
+
+
+def iso_time(unix_s: float) -> str:
+    """`2026-01-31T18:05:09Z`."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,109 @@
+"""Parquet: a table of the pages with their texts, and a table of the links between them; for DuckDB and pandas.
+
+    NAME.parquet          page, url, host, title, text, language, ...     a row a page, `page` counts from 0
+    NAME.links.parquet    source, target                                  a row a link, by those numbers
+
+The columns are those of a TextPage. A link to another name of a page, be it a redirect or a page left out because it
+repeats this one, is a link to the page. `LinkGraph.load` reads the second file, with the URLs of the first.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orienteer.errors import MissingExtraError
+from orienteer.exports.exported_crawl import ExportedCrawl, Mask
+from orienteer.exports.exporter import Exporter, Written, exporter
+from orienteer.exports.page_texts import TextPage, text_pages
+from orienteer.exports.staging import Staging
+from orienteer.graph.formats import parquet as graph_parquet
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.progress import Progress
+from orienteer.url import host_of
+
+_SUFFIX = ".parquet"
+_PAGES_PER_ROW_GROUP = 5_000
+_CHARS_PER_ROW_GROUP = 32 << 20
+
+
+@exporter
+class Parquet(Exporter):
+    name = "parquet"
+    about = "pages with their texts, and the links between them, as two tables"
+    suffixes = (_SUFFIX,)
+
+    def side_files(self, name: str) -> tuple[str, ...]:
+        return (name.removesuffix(_SUFFIX) + ".links.parquet",)
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        arrow = _pyarrow()
+        wanted = crawl.distinct(archived=True)
+        (links,) = self.side_files(staging.name)
+        graph = _links_between(crawl, wanted)
+        graph_parquet.write(graph, staging.beside(links), progress)
+        _write_pages(arrow, crawl, wanted, staging.main)
+        return Written(graph.n_pages, graph.n_links)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("an export to Parquet", "pyarrow", "parquet") from None
+    return pyarrow
+
+
+def _links_between(crawl: ExportedCrawl, wanted: Mask) -> LinkGraph:
+    """The links between these pages, numbered in the order they were fetched."""
+    ids = np.array([head.id for heads in crawl.survey.fetched_heads() for head in heads if wanted[head.id]], np.int64)
+    numbers = np.full(len(wanted) + 1, -1)  # the last one for what is no page
+    numbers[ids] = np.arange(len(ids))
+    stands_for = np.full(int(crawl.groups.max(initial=-1)) + 1, -1)
+    stands_for[crawl.groups[ids]] = numbers[ids]
+    numbers[:-1] = np.where(wanted, numbers[:-1], stands_for[crawl.groups])
+    pages, graph = crawl.ranks.pages, crawl.ranks.graph
+    sources = np.where(wanted[pages], numbers[pages], -1)[graph.sources()]  # a repetition speaks for nobody
+    targets = numbers[pages][graph.targets]
+    is_kept = (sources >= 0) & (targets >= 0)
+    return LinkGraph.from_links(len(ids), sources[is_kept], targets[is_kept])
+
+
+def _schema(arrow: Any) -> Any:
+    text, number = arrow.string(), arrow.float64()
+    kinds = {
+        "page": arrow.uint32(), "url": text, "host": text, "title": text, "text": arrow.large_string(),
+        "language": text, "headings": arrow.list_(text), "fetched_at": arrow.timestamp("ms", tz="UTC"),
+        "status": arrow.int32(), "content_type": text, "size_bytes": arrow.int64(), "digest": text,
+        "n_links": arrow.int32(), "local_rank": number, "global_rank": number, "relevance": number,
+        "repeats": text, "noindex": arrow.bool_(), "other_names": arrow.list_(text),
+    }  # fmt: skip
+    return arrow.schema(list(kinds.items()))
+
+
+def _write_pages(arrow: Any, crawl: ExportedCrawl, wanted: Mask, path: Path) -> None:
+    schema = _schema(arrow)
+    rows: list[dict[str, Any]] = []
+    n_chars = 0
+    with arrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
+        for number, page in enumerate(text_pages(crawl, wanted)):
+            rows.append(_row(schema.names, number, page))
+            n_chars += len(page.text)
+            if len(rows) == _PAGES_PER_ROW_GROUP or n_chars > _CHARS_PER_ROW_GROUP:
+                writer.write_table(arrow.Table.from_pylist(rows, schema))
+                rows, n_chars = [], 0
+        if rows:
+            writer.write_table(arrow.Table.from_pylist(rows, schema))
+
+
+def _row(names: list[str], number: int, page: TextPage) -> dict[str, Any]:
+    own = {
+        "page": number,
+        "host": host_of(page.url),
+        "fetched_at": datetime.fromtimestamp(page.fetched_at, UTC),
+    }
+    return {name: own[name] if name in own else getattr(page, name) for name in names}

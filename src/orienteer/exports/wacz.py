@@ -1,0 +1,170 @@
+"""WACZ 1.1.1: the pages as they are now, with indexes, in one file that ReplayWeb.page opens in a browser.
+
+    archive/data.warc.gz        the records, as in a WARC export
+    indexes/index.cdx.gz        where each stands in it: CDXJ, sorted, in gzip members of so many lines
+    indexes/index.idx           the first line of each of those members, and where it stands
+    pages/pages.jsonl           the pages with their titles, to begin reading at
+    datapackage.json            the size and the hash of each of these
+    datapackage-digest.json     the hash of that
+
+https://specs.webrecorder.net/wacz/1.1.1/; keys of the index are as ReplayWeb.page makes them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from typing import IO, Any
+
+from orienteer import __version__
+from orienteer.exports.archived_records import archived_mask, archived_records, cdxj_line
+from orienteer.exports.exported_crawl import ExportedCrawl
+from orienteer.exports.exporter import Exporter, Written, exporter
+from orienteer.exports.page_texts import iso_time
+from orienteer.exports.sorted_lines import SortedLines
+from orienteer.exports.staging import Staging
+from orienteer.progress import Progress
+from orienteer.store.record import warcinfo_record
+
+_VERSION = "1.1.1"
+_WARC, _INDEX = "data.warc.gz", "index.cdx.gz"
+_LINES_PER_MEMBER = 1024
+
+
+@exporter
+class Wacz(Exporter):
+    name = "wacz"
+    about = "the newest response of each page with indexes, for ReplayWeb.page"
+    suffixes = (".wacz",)
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        with (
+            _Package(staging) as package,
+            SortedLines(staging.folder) as lines,
+            tempfile.TemporaryFile(dir=staging.folder) as pages,
+        ):
+            first = _write_archive(crawl, package, lines, pages)
+            _write_index(package, lines)
+            pages.seek(0)
+            with package.file("pages/pages.jsonl", packed=True) as out:
+                shutil.copyfileobj(pages, out)
+            package.describe(f"{crawl.path.resolve().name}, as crawled by Orienteer", first)
+        return Written(int((archived_mask(crawl) & crawl.pages).sum()))
+
+
+class _MainPage:
+    """The page to begin at: the first that was fetched."""
+
+    def __init__(self) -> None:
+        self.url: str | None = None
+        self.time = 0.0
+
+
+def _write_archive(crawl: ExportedCrawl, package: _Package, lines: SortedLines, pages: IO[bytes]) -> _MainPage:
+    """The records; where they stand goes into `lines`, which pages there are into `pages`."""
+    first = _MainPage()
+    pages.write(b'{"format": "json-pages-1.0", "id": "pages", "title": "Pages"}\n')
+    with package.file(f"archive/{_WARC}") as out:
+        offset = out.write(warcinfo_record(_WARC))
+        for record in archived_records(crawl):
+            lines.add(cdxj_line(record, _WARC, offset, keep_slash=True))
+            offset += out.write(record.member)
+            if crawl.is_redirect[record.row.id]:
+                continue
+            url, time = record.page.url, record.page.time
+            page = {"id": str(record.row.id), "url": url, "ts": iso_time(time), "title": record.row.title or url}
+            pages.write(json.dumps(page).encode() + b"\n")
+            if first.url is None:
+                first.url, first.time = url, time
+    return first
+
+
+def _write_index(package: _Package, lines: SortedLines) -> None:
+    """The index, and the index of the index, by which a reader fetches no more of it than it needs."""
+    heads = [b'!meta 0 {"format": "cdxj-gzip-1.0", "filename": "%s"}\n' % _INDEX.encode()]
+    offset = 0
+    in_order = iter(lines)
+    with package.file(f"indexes/{_INDEX}") as out:
+        while block := list(islice(in_order, _LINES_PER_MEMBER)):
+            member = gzip.compress(b"".join(block), 6, mtime=0)
+            digest = f"sha256:{hashlib.sha256(member).hexdigest()}"
+            about = json.dumps({"offset": offset, "length": len(member), "digest": digest})
+            heads.append(block[0].partition(b"{")[0] + about.encode() + b"\n")
+            offset += out.write(member)
+    with package.file("indexes/index.idx", packed=True) as out:
+        out.writelines(heads)
+
+
+class _Package:
+    """A ZIP file whose contents are described in itself. What is compressed already is only stored."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._zip = zipfile.ZipFile(staging.main, "w")
+        self._now = datetime.now(UTC)
+        self._resources: list[dict[str, Any]] = []
+
+    def __enter__(self) -> _Package:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._zip.close()
+
+    @contextmanager
+    def file(self, path: str, packed: bool = False) -> Iterator[_Hashed]:
+        with self._zip.open(self._info(path, packed), "w", force_zip64=True) as out:
+            hashed = _Hashed(out)
+            yield hashed
+        name = path.rpartition("/")[2]
+        self._resources.append(
+            {"name": name, "path": path, "hash": f"sha256:{hashed.hash.hexdigest()}", "bytes": hashed.n_bytes}
+        )
+
+    def describe(self, title: str, main: _MainPage) -> None:
+        """The last files: what the others are."""
+        about: dict[str, Any] = {
+            "profile": "data-package",
+            "wacz_version": _VERSION,
+            "software": f"Orienteer {__version__}",
+            "title": title,
+            "created": self._now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "resources": self._resources,
+        }
+        if main.url is not None:
+            about |= {"mainPageUrl": main.url, "mainPageDate": iso_time(main.time)}
+        text = json.dumps(about, indent=2).encode()
+        self._zip.writestr(self._info("datapackage.json", True), text)
+        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
+        self._zip.writestr(self._info("datapackage-digest.json", True), json.dumps(digest, indent=2))
+
+    def _info(self, path: str, packed: bool) -> zipfile.ZipInfo:
+        info = zipfile.ZipInfo(path, self._now.timetuple()[:6])
+        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+        info.external_attr = 0o644 << 16
+        return info
+
+
+class _Hashed:
+    """A file in the package, hashed while it is written."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self.hash = hashlib.sha256()
+        self.n_bytes = 0
+
+    def write(self, data: bytes) -> int:
+        self._out.write(data)
+        self.hash.update(data)
+        self.n_bytes += len(data)
+        return len(data)
+
+    def writelines(self, lines: list[bytes]) -> None:
+        for line in lines:
+            self.write(line)

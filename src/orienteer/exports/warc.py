@@ -1,0 +1,28 @@
+"""WARC: one file with the pages as they are now, and the redirects to them; for everything that reads web archives.
+
+The records are those of the crawl's own archive, byte by byte. What it holds besides, earlier versions of pages,
+revisits and failures, stays there.
+"""
+
+from __future__ import annotations
+
+from orienteer.exports.archived_records import archived_mask, archived_records
+from orienteer.exports.exported_crawl import ExportedCrawl
+from orienteer.exports.exporter import Exporter, Written, exporter
+from orienteer.exports.staging import Staging
+from orienteer.progress import Progress
+from orienteer.store.record import warcinfo_record
+
+
+@exporter
+class Warc(Exporter):
+    name = "warc"
+    about = "the responses as they came, the newest of each page"
+    suffixes = (".warc.gz",)
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        with staging.main.open("wb") as out:
+            out.write(warcinfo_record(staging.name))
+            for record in archived_records(crawl):
+                out.write(record.member)
+        return Written(int((archived_mask(crawl) & crawl.pages).sum()))
