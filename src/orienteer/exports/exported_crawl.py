@@ -131,7 +131,7 @@ class ExportedCrawl:
         _, first = np.unique(self.groups[in_order], return_index=True)
         distinct = np.zeros(self._n_urls, np.bool_)
         distinct[in_order[first]] = True
-        return self._kept(indexable, distinct, "repetitions of others")
+        return self._kept(indexable, distinct, "repeated")
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:

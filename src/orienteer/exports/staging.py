@@ -17,7 +17,7 @@ from orienteer.errors import ExportError
 
 MARK = "orienteer-export.json"  # in a folder that is an export: tells ours from any other
 
-_NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class Staging:

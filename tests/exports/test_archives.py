@@ -1,0 +1,206 @@
+"""Archives, read by the tools that are made for them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+import time
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+
+import orienteer as ori
+from orienteer.crawl.replay import replay
+from orienteer.crawl.revisiting import DAY_S
+from orienteer.exports import wacz
+from orienteer.exports.archived_records import searchable_url
+from orienteer.exports.sorted_lines import SortedLines
+from orienteer.fake_web.changing import ChangingSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from tests.crawl.live_crawls import crawled
+from tests.exports.crawls import (
+    HOME,
+    MISSING,
+    NEWS,
+    OLD,
+    PAGES,
+    PLAIN,
+    SITE,
+    VISIT,
+    hostile_crawl,
+    plain_crawl,
+    site_crawl,
+)
+from tests.store.small_crawls import warcio_responses
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return site_crawl(tmp_path_factory.mktemp("site") / "crawl")
+
+
+def test_a_warc_holds_the_pages_and_the_redirects_to_them(crawl: Path, tmp_path: Path) -> None:
+    report = ori.export(crawl, "warc", tmp_path / "all.warc.gz")
+    found = dict(warcio_responses(tmp_path / "all.warc.gz"))
+    assert set(found) == PAGES | {OLD}
+    assert report.n_pages == len(PAGES)
+    assert found[VISIT].decode() == SITE[VISIT]
+
+
+def test_a_warc_goes_round(crawl: Path, tmp_path: Path) -> None:
+    """What is read from it is what the crawl knows of the web, but for what failed."""
+    ori.export(crawl, "warc", tmp_path / "all.warc.gz")
+    web = ori.LinkGraph.load(tmp_path / "all.warc.gz")
+    assert web.urls is not None
+    news = web.urls.find(NEWS)
+    assert [web.urls[int(page)] for page in web.links(web.urls.find(OLD) or 0)] == [NEWS]
+    assert news is not None
+    again = replay(tmp_path / "all.warc.gz", "breadth-first", seeds=[HOME])
+    before = replay(crawl, "breadth-first")
+    fetched = {again.urls[int(page)] for page in again.order}
+    assert fetched == {before.urls[int(page)] for page in before.order} - {MISSING, PLAIN}
+
+
+def test_after_a_refresh_the_newest_version_counts(tmp_path: Path) -> None:
+    site, folder = ChangingSite(MadeSite(SITE)), tmp_path / "crawl"
+    with FakeWeb(site) as web:
+        crawled(web, HOME, folder)
+        site.edit(VISIT, "<title>Visit</title><p>Closed for good.")
+        ori.refresh(folder, now=time.time() + DAY_S)
+    ori.export(folder, "warc", tmp_path / "new.warc.gz")
+    records = list(warcio_responses(tmp_path / "new.warc.gz"))  # none is a revisit
+    assert len(records) == len(PAGES) + 1
+    assert b"Closed for good" in dict(records)[VISIT]
+    ori.export(folder, "jsonl", tmp_path / "new.jsonl")
+    pages = {page["url"]: page for page in map(json.loads, (tmp_path / "new.jsonl").read_text().splitlines())}
+    assert pages[VISIT]["text"] == "Closed for good."
+
+
+def cdxj_of(*archives: Path) -> set[str]:
+    """The lines that another program makes of these archives."""
+    command = [sys.executable, "-W", "ignore", "-m", "cdxj_indexer.main", *archives]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
+
+
+def test_cdxj_is_as_another_indexer_makes_it(crawl: Path, tmp_path: Path) -> None:
+    ori.export(crawl, "cdxj", tmp_path / "index.cdxj")
+    text = (tmp_path / "index.cdxj").read_bytes()
+    lines = text.decode().splitlines()
+    theirs = cdxj_of(*sorted((crawl / "archive").iterdir()))
+    assert set(lines) <= theirs
+    assert {json.loads(line.split(" ", 2)[2])["url"] for line in lines} == PAGES | {OLD}
+    assert text == b"".join(sorted(text.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        HOME,
+        NEWS,
+        VISIT,
+        "https://www.Example.co.uk/A/B?z=1&a=2&a=1&c",
+        "http://www2.a.org:8080/x",
+        "http://127.0.0.1:99/",
+        "http://a.org/%C3%84",
+        "http://awww.org/",
+    ],
+)
+def test_keys_are_those_of_pywb(url: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from surt import surt
+    assert searchable_url(url, keep_slash=False) == surt(url)
+
+
+def validated(path: Path) -> str:
+    """What `wacz validate` says."""
+    script = "import sys; from wacz.main import main; sys.exit(main(['validate', '-f', sys.argv[1]]))"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script, path], capture_output=True, text=True)
+    return f"{done.returncode} {done.stdout.splitlines()[-1]}"
+
+
+def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:
+    ori.export(crawl, "wacz", tmp_path / "all.wacz")
+    assert validated(tmp_path / "all.wacz") == "0 Validation succeeded, the passed WACZ is valid"
+    with zipfile.ZipFile(tmp_path / "all.wacz") as package:
+        assert package.testzip() is None
+        stored = {info.filename for info in package.infolist() if info.compress_type == zipfile.ZIP_STORED}
+        assert stored == {"archive/data.warc.gz", "indexes/index.cdx.gz"}
+        pages = [json.loads(line) for line in package.read("pages/pages.jsonl").splitlines()]
+        about = json.loads(package.read("datapackage.json"))
+    assert pages[0] == {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}
+    assert {page["url"]: page["title"] for page in pages[1:]}[VISIT] == "Visit"
+    assert {page["url"] for page in pages[1:]} == PAGES
+    assert about["mainPageUrl"] == HOME
+
+
+def indexed(package: zipfile.ZipFile) -> list[dict[str, Any]]:
+    """The entries of the index in a WACZ, read by way of the index of the index, as a reader does."""
+    head, *members = package.read("indexes/index.idx").decode().splitlines()
+    assert json.loads(head.split(" ", 2)[2]) == {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}
+    packed = package.read("indexes/index.cdx.gz")
+    entries = []
+    for line in members:
+        *key, place = line.split(" ", 2)
+        where = json.loads(place)
+        text = gzip.decompress(packed[where["offset"] : where["offset"] + where["length"]]).decode()
+        assert text.startswith(" ".join(key) + " {")
+        entries += [json.loads(entry.split(" ", 2)[2]) for entry in text.splitlines()]
+    assert gzip.decompress(packed).decode().splitlines() == sorted(gzip.decompress(packed).decode().splitlines())
+    return entries
+
+
+@pytest.mark.parametrize("lines", [1, 3, 1024])
+def test_the_index_of_a_wacz_leads_to_the_records(
+    crawl: Path, tmp_path: Path, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wacz, "_LINES_PER_MEMBER", lines)
+    ori.export(crawl, "wacz", tmp_path / "all.wacz")
+    with zipfile.ZipFile(tmp_path / "all.wacz") as package:
+        archive = package.read("archive/data.warc.gz")
+        entries = indexed(package)
+    for entry in entries:
+        start, length = int(entry["offset"]), int(entry["length"])
+        (record,) = ArchiveIterator(io.BytesIO(archive[start : start + length]))
+        assert record.rec_headers.get_header("WARC-Target-URI") == entry["url"]
+        assert record.http_headers.get_statuscode() == entry["status"]
+    assert {entry["url"] for entry in entries} == PAGES | {OLD}
+    assert len(entries) == len(PAGES) + 1
+    assert validated(tmp_path / "all.wacz").startswith("0 ")
+
+
+def test_hostile_pages_in_a_wacz(tmp_path: Path) -> None:
+    crawl = hostile_crawl(tmp_path / "crawl")
+    ori.export(crawl.path, "wacz", tmp_path / "rude.wacz")
+    assert validated(tmp_path / "rude.wacz").startswith("0 ")
+
+
+def test_a_damaged_record_is_not_passed_on(tmp_path: Path) -> None:
+    crawl = plain_crawl(tmp_path / "crawl")
+    (archive,) = (crawl.path / "archive").iterdir()
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    archive.write_bytes(content)
+    for format in ("warc", "wacz", "cdxj", "jsonl"):
+        with pytest.raises(ori.OrienteerError, match=r"^[^\n]*the file is damaged[^\n]*$"):
+            ori.export(crawl.path, format, tmp_path / f"out.{'warc.gz' if format == 'warc' else format}")
+    assert [path.name for path in tmp_path.iterdir()] == ["crawl"]
+
+
+@given(lines=st.lists(st.binary(max_size=20)), max_bytes=st.integers(0, 100))
+def test_lines_come_out_sorted(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], max_bytes: int) -> None:
+    whole = [line.replace(b"\n", b"") + b"\n" for line in lines]
+    with SortedLines(tmp_path_factory.getbasetemp(), max_bytes) as in_order:
+        for line in whole:
+            in_order.add(line)
+        assert list(in_order) == sorted(whole)

@@ -1,0 +1,280 @@
+"""What every format promises: a file is there whole or not at all, and what goes wrong is one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.exports import all_exporters
+from orienteer.exports.staging import MARK
+from orienteer.store.archive import Archive
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_row import PageRow
+from orienteer.store.survey import Survey
+from tests.exports.crawls import hostile_crawl, plain_crawl
+from tests.search.small_webs import SETTINGS, HandmadeCrawl
+
+FORMATS = sorted(all_exporters())
+
+
+def out_of(format: str, folder: Path) -> Path:
+    return folder / f"export{all_exporters()[format].suffixes[0]}"
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    """All files, hidden ones too, by their paths."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return plain_crawl(tmp_path_factory.mktemp("plain") / "crawl").path
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_name_is_that_of_the_folder(
+    format: str, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = ori.export(crawl, format)
+    assert report.files[0] == Path("crawl" + all_exporters()[format].suffixes[0])
+    assert report.n_pages == 12
+    assert report.size_bytes == sum(map(len, everything_in(tmp_path).values()))
+    assert {path.name for path in report.files} == {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_hostile_pages_do_no_harm(format: str, tmp_path: Path) -> None:
+    crawl = hostile_crawl(tmp_path / "crawl")
+    report = ori.export(crawl.path, format, out_of(format, tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"crawl", *(path.name for path in report.files)}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_there_is_replaced_only_if_that_is_said(format: str, crawl: Path, tmp_path: Path) -> None:
+    out = out_of(format, tmp_path)
+    ori.export(crawl, format, out)
+    before = everything_in(tmp_path)
+    with pytest.raises(ori.ExportError, match=r"^[^\n]* is there already; --force replaces it$"):
+        ori.export(crawl, format, out)
+    assert everything_in(tmp_path) == before
+    ori.export(crawl, format, out, force=True)
+    assert everything_in(tmp_path).keys() == before.keys()
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Whatever is read of pages, records or titles ends in this, after some of them."""
+
+    def spoilt(function: Any) -> Any:
+        n_calls = 0
+
+        def call(*arguments: Any) -> Any:
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls > 5:
+                raise error
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(Archive, "read_record", spoilt(Archive.read_record))
+    monkeypatch.setattr(Survey, "url", spoilt(Survey.url))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_that_ends_too_early_leaves_what_was_there(
+    format: str, error: BaseException, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = out_of(format, tmp_path)
+    with monkeypatch.context() as spoilt:
+        interrupt(spoilt, error)
+        with pytest.raises((KeyboardInterrupt, MemoryError, ori.ExportError)):
+            ori.export(crawl, format, out)
+    assert everything_in(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+    ori.export(crawl, format, out)
+    before = everything_in(tmp_path)
+    interrupt(monkeypatch, error)
+    with pytest.raises((KeyboardInterrupt, MemoryError, ori.ExportError)):
+        ori.export(crawl, format, out, force=True)
+    assert everything_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_crawl_that_has_fetched_nothing(format: str, tmp_path: Path) -> None:
+    CrawlFolder.create(tmp_path / "crawl", SETTINGS).close()
+    with pytest.raises(ori.InputError, match=r"^[^\n]*the crawl has fetched no page yet, so there is nothing to ex"):
+        ori.export(tmp_path / "crawl", format, out_of(format, tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["crawl"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_crawl_with_failures_only(format: str, tmp_path: Path) -> None:
+    crawl = plain_crawl(tmp_path / "crawl", 2)
+    for url in list(crawl.ids):
+        crawl.remove(url)
+    with pytest.raises(ori.InputError, match="the crawl has fetched no page yet"):
+        ori.export(crawl.path, format, out_of(format, tmp_path))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_crawl_without_an_archive(format: str, tmp_path: Path) -> None:
+    with CrawlFolder.create(tmp_path / "crawl", SETTINGS) as folder:
+        folder.database.add_urls(0, ["http://a.org/0", "http://a.org/1"])
+        for page in range(2):
+            links = np.array([1 - page], np.uint32)
+            folder.database.add_page(PageRow(page, page, 2, "ok", 200, 1.7e9, title="A", links=links))
+        folder.acknowledge()
+    if format in ("graphml", "gexf", "networkx", "edges", "sitemap"):
+        assert ori.export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages == 2
+    else:
+        with pytest.raises(ori.InputError, match="the crawl kept no archive"):
+            ori.export(tmp_path / "crawl", format, out_of(format, tmp_path))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_beside_a_crawl_that_goes_on(format: str, tmp_path: Path) -> None:
+    """Another process holds the folder, and has written what it has not acknowledged."""
+    crawl = plain_crawl(tmp_path / "crawl", 5)
+    with CrawlFolder.open(crawl.path) as folder:
+        folder.database.add_urls(5, ["http://a.org/new"])
+        folder.database.add_page(PageRow(5, 5, 2, "ok", 200, 1.7e9))
+        assert ori.export(crawl.path, format, out_of(format, tmp_path)).n_pages == 5
+        folder.acknowledge()
+    with CrawlFolder.open(crawl.path) as folder:
+        assert folder.database.next_position() == 6
+
+
+def test_places_that_cannot_be_written_to(crawl: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "mine.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "dir.jsonl").mkdir()
+    refusals = {
+        ("jsonl", tmp_path / "no" / "x.jsonl"): r"the folder .*no does not exist$",
+        ("jsonl", tmp_path / "x.txt"): r"the name of a jsonl export must end in \.jsonl, \.jsonl\.gz, \.jsonl\.zst$",
+        ("wacz", tmp_path / "x.zip"): r"the name of a wacz export must end in \.wacz$",
+        ("jsonl", tmp_path / "dir.jsonl"): "there is a folder of that name, or no ordinary file; choose another name$",
+        ("jsonl", crawl / "x.jsonl"): "in the crawl folder, or around it; choose a place outside of",
+        ("markdown", crawl): "in the crawl folder, or around it",
+        ("markdown", crawl.parent): "in the crawl folder, or around it",
+        ("markdown", tmp_path / "folder"): rf"a folder that is no export \(no {MARK} in it\); it is left as it is$",
+        ("markdown", tmp_path / "file"): "a file, where a folder is to be written; choose another name$",
+    }
+    for (format, out), message in refusals.items():
+        with pytest.raises(ori.ExportError, match=message) as refused:
+            ori.export(crawl, format, out, force=True)
+        assert "\n" not in str(refused.value)
+    assert (tmp_path / "folder" / "mine.txt").read_text() == "mine"
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_side_file_that_is_there_already(crawl: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.links.parquet").write_text("mine")
+    with pytest.raises(ori.ExportError, match=r"x\.links\.parquet is there already"):
+        ori.export(crawl, "parquet", tmp_path / "x.parquet")
+
+
+def test_names_that_are_unknown(crawl: Path, tmp_path: Path) -> None:
+    with pytest.raises(ori.InputError, match=r"no export format named 'parqet'; did you mean 'parquet'\? \(choices: c"):
+        ori.export(crawl, "parqet", tmp_path / "x.parquet")
+    with pytest.raises(ori.InputError, match="no setting of jsonl named 'base'"):
+        ori.export(crawl, "jsonl", tmp_path / "x.jsonl", base="http://a.org/")
+    with pytest.raises(ori.OrienteerError, match="no such crawl folder"):
+        ori.export(tmp_path / "nothing", "jsonl", tmp_path / "x.jsonl")
+    with pytest.raises(ori.InputError, match=r"^'http://\[' is no name of a host$"):
+        ori.export(crawl, "jsonl", tmp_path / "x.jsonl", hosts="http://[")
+
+
+def test_an_empty_folder_may_be_taken(crawl: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert ori.export(crawl, "markdown", tmp_path / "out").n_pages == 12
+    assert (tmp_path / "out" / MARK).is_file()
+
+
+# -- disks ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of so few bytes that nothing fits, in memory; or a skip that says what is missing."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", disk]
+    mounted = subprocess.run(command, capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.fixture(scope="module")
+def large_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Larger than that disk in every format."""
+    crawl = HandmadeCrawl(tmp_path_factory.mktemp("large") / "crawl")
+    name = "x" * 500
+    urls = [f"http://a.org/{name}/{k}" for k in range(250)]
+    links = {url: dict.fromkeys(urls[k : k + 3], "") for k, url in enumerate(urls)}
+    crawl.add({url: f"<title>{k}</title><p>{os.urandom(500).hex()}" for k, url in enumerate(urls)}, links)
+    return crawl.path
+
+
+@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"parquet"}))
+def test_a_full_disk(format: str, small_disk: Path, large_crawl: Path) -> None:
+    out = out_of(format, small_disk)
+    message = r"^the disk is full: [^\n]* cannot be written; nothing of it is left behind$"
+    with pytest.raises(ori.ExportError, match=message):
+        ori.export(large_crawl, format, out)
+    assert list(small_disk.iterdir()) == []
+    subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
+    assert ori.export(large_crawl, format, out).n_pages == 250
+
+
+def test_a_full_disk_and_parquet(small_disk: Path, large_crawl: Path) -> None:
+    """What is left of an earlier export stays."""
+    (small_disk / "x.parquet").write_bytes(b"old")
+    (small_disk / "filler").write_bytes(bytes(90_000))
+    with pytest.raises(ori.ExportError, match=r"^the disk is full: [^\n]*x.parquet cannot be written"):
+        ori.export(large_crawl, "parquet", small_disk / "x.parquet", force=True)
+    assert everything_in(small_disk).keys() == {"x.parquet", "filler"}
+    assert (small_disk / "x.parquet").read_bytes() == b"old"
+
+
+def test_a_read_only_disk(small_disk: Path, crawl: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(ori.ExportError, match="Read-only file system; nothing of it was written"):
+        ori.export(crawl, "jsonl", small_disk / "x.jsonl")
+
+
+def test_a_process_that_is_killed(tmp_path: Path, large_crawl: Path) -> None:
+    """What was there before is there still, or all of the new one."""
+    ori.export(large_crawl, "jsonl", tmp_path / "whole.jsonl")
+    out = tmp_path / "x.jsonl"
+    for wait_s in (0.0, 0.02, 0.05):
+        out.write_text("old")
+        command = [sys.executable, "-m", "orienteer", "export", large_crawl, "-f", "jsonl", "-o", out, "--force"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            until = time.monotonic() + 60
+            while process.poll() is None and not list(tmp_path.glob(".new-*")) and time.monotonic() < until:
+                time.sleep(0.001)
+            time.sleep(wait_s)
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+        assert out.read_bytes() in (b"old", (tmp_path / "whole.jsonl").read_bytes())
+    ori.export(large_crawl, "jsonl", out, force=True)
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
