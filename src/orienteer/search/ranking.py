@@ -8,8 +8,9 @@ the best in the crawl: log(1 + n r) / log(1 + n r_max) for n pages. Both lie bet
     text      the words alone
     local     with the rank inside the crawl                 inside and outside weigh so much that one sees
     global    with the rank in the whole web, as estimated   what the ranks make of the results
-    blend     with the mean of both worths, or the local one where nothing was estimated; the weight is so small that
-              who looks for one page by its words finds it as well as by words alone (see benchmarks/search.py)
+    blend     with the mean of both worths, or the local one where nothing was estimated. The more words, the more they
+              say which page is meant: the weight is divided by the square of their number, so that who looks for one
+              page by its words finds it as well as by words alone (see benchmarks/search.py)
 
 Only the best by their words are put in another order: what merely mentions them does not come first for being famous.
 """
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError, unknown_name
 from orienteer.search.page_columns import Figures, PageColumns
 
-WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.05}
+WEIGHTS = {"text": 0.0, "local": 0.3, "global": 0.3, "blend": 0.2}
 N_REORDERED = 100
 
 
@@ -37,12 +38,12 @@ class Found(NamedTuple):
     n_repeating: NDArray[np.int64]
 
 
-def checked_weight(rank: str, weight: float | None) -> float:
-    """The weight of the rank: the one that was asked for, or that of the order."""
+def checked_weight(rank: str, weight: float | None, n_words: int) -> float:
+    """The weight of the rank: the one that was asked for, or that of the order, for so many words or phrases."""
     if rank not in WEIGHTS:
         raise unknown_name("rank", rank, WEIGHTS)
     if weight is None:
-        return WEIGHTS[rank]
+        return WEIGHTS[rank] / (max(n_words, 1) ** 2 if rank == "blend" else 1)
     if not 0 <= weight <= 1:
         raise InputError(f"weight is {weight}; it must lie between 0 (words alone) and 1 (rank alone)")
     if rank == "text" and weight:

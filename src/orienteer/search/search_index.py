@@ -188,11 +188,12 @@ class SearchIndex:
     ) -> Results:
         """The pages that say what is asked for (see `query`), in the order of `rank` (see `ranking`).
 
-        `weight` is that of the rank, from 0 to 1. Of the results, those of the `page`-th n are shown.
+        `weight` is that of the rank, from 0 to 1; None: as the order has it. Of the results, those of the `page`-th n
+        are shown.
         """
         began = time.perf_counter()
         view, ask = self._view, parse(words)
-        used_weight = self._checked(view, rank, weight, page, n)
+        used_weight = self._checked(view, rank, weight, len(ask.sought), page, n)
         found, total, relaxed = self._found(view, ask, page * n)
         orders = ranking.Orders(found, view.columns)
         scores = orders.scores(rank, used_weight)
@@ -223,8 +224,8 @@ class SearchIndex:
 
     # -- steps --------------------------------------------------------------------------------------------------
 
-    def _checked(self, view: _View, rank: str, weight: float | None, page: int, n: int) -> float:
-        used_weight = ranking.checked_weight(rank, weight)
+    def _checked(self, view: _View, rank: str, weight: float | None, n_words: int, page: int, n: int) -> float:
+        used_weight = ranking.checked_weight(rank, weight, n_words)
         if rank == "global" and not view.columns.has_outside:
             how = f"`orienteer estimate {self.folder}`, then `orienteer index {self.folder}`"
             raise InputError(f"nothing is known of the global rank of these pages; estimate it with {how}")
