@@ -96,6 +96,12 @@ class Frontier:
             self._know_host(host)
             heaps.rest(*self._heaps(), int(host), float(until), self._connections(), self._now)
 
+    def wake(self, host: int) -> None:
+        """The host may be asked again, however long it should have rested."""
+        if self.politeness.per_host:
+            self._know_host(host)
+            heaps.wake(*self._heaps(), int(host), self._connections(), self._now)
+
     def next_time(self) -> float | None:
         """When the next rest ends of a host that has pages and a free connection; None if no such host rests.
 

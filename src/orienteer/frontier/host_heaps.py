@@ -313,6 +313,15 @@ def rest(
 
 
 @kernel
+def wake(
+    pages: Any, hosts: Any, ready: Any, resting: Any, counts: Any, host: int, connections: int, now: float
+) -> None:
+    """The host rests no longer."""
+    hosts[host + 1].rests_until = -np.inf
+    _settle(pages, hosts, ready, resting, counts, host + 1, connections, now)
+
+
+@kernel
 def release(
     pages: Any, hosts: Any, ready: Any, resting: Any, counts: Any,
     host: int, ended: float, delay_s: float, is_asked_for: bool, connections: int, now: float,

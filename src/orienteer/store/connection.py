@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from orienteer.errors import CrawlFolderError
 from orienteer.graph.formats.atomic import replaced
@@ -28,8 +28,20 @@ _PRAGMAS = (
 )
 
 
+class Kind(NamedTuple):
+    """What kind of database a file is: how to tell it, in which version of its format, and what is in it."""
+
+    what: str
+    application_id: int
+    version: int
+    schema: str
+    tables: tuple[str, ...]
+
+
 class Connection:
     """An open database. One thread may use it."""
+
+    kind: ClassVar[Kind] = Kind("the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES)
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
@@ -53,8 +65,8 @@ class Connection:
             connection = sqlite3.connect(new, isolation_level=None)
             try:
                 connection.executescript(
-                    f"PRAGMA journal_mode = WAL; PRAGMA application_id = {APPLICATION_ID};"
-                    f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"
+                    f"PRAGMA journal_mode = WAL; PRAGMA application_id = {cls.kind.application_id};"
+                    f"BEGIN; {cls.kind.schema} PRAGMA user_version = {cls.kind.version}; COMMIT;"
                     "PRAGMA wal_checkpoint(TRUNCATE);"  # closing would do it too, but not say when the disk is full
                 )
             finally:
@@ -141,13 +153,14 @@ class Connection:
     def _check(self) -> None:
         ((application,),) = self._connection.execute("PRAGMA application_id")
         ((version,),) = self._connection.execute("PRAGMA user_version")
-        if application != APPLICATION_ID:
-            raise CrawlFolderError(f"{self.path}: not the database of a crawl")
-        if version != VERSION:
+        kind = self.kind
+        if application != kind.application_id:
+            raise CrawlFolderError(f"{self.path}: not {kind.what}")
+        if version != kind.version:
             raise CrawlFolderError(
-                f"{self.path}: written in format {version}; this version of Orienteer reads format {VERSION}"
+                f"{self.path}: written in format {version}; this version of Orienteer reads format {kind.version}"
             )
-        missing = set(TABLES) - {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
+        missing = set(kind.tables) - {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
         if missing:
             raise damaged(self.path, f"no table {min(missing)}")
 

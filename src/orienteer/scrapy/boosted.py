@@ -1,0 +1,65 @@
+"""A policy whose priorities are boosted page by page."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
+
+_TIMES_PER_POINT = 10.0
+_MOST_POINTS = 100  # more would leave what a float can hold
+
+
+class Boosts:
+    """A factor for every page: ten for each point of its priority; 1 unless something else was said."""
+
+    def __init__(self) -> None:
+        self._exponents: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self.any = False  # whether there is one but 1
+
+    def set(self, page: int, points: int) -> None:
+        self._exponents = grown(self._exponents, page + 1)
+        self._exponents[page] = max(-_MOST_POINTS, min(points, _MOST_POINTS))
+        self.any = self.any or points != 0
+
+    def of(self, pages: NDArray[np.uint32]) -> NDArray[np.float64]:
+        self._exponents = grown(self._exponents, int(pages.max(initial=0)) + 1)
+        return np.power(_TIMES_PER_POINT, self._exponents[pages])
+
+    def applied(self, changed: Priorities) -> Priorities:
+        """Priorities below 0 are boosted towards 0, so that more is sooner for every policy."""
+        if not self.any or len(changed.pages) == 0:
+            return changed
+        factors, values = self.of(changed.pages), changed.values
+        return Priorities(changed.pages, np.where(values > 0, values * factors, values / factors))
+
+
+class Boosted(Policy):
+    """Another policy with boosts. It proves nothing itself: that is left to the certificate."""
+
+    name: ClassVar[str] = "boosted"
+
+    def __init__(self, policy: Policy, boosts: Boosts) -> None:
+        self._policy = policy
+        self._boosts = boosts
+        self.damping = policy.damping
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        return self._boosts.applied(self._policy.begin(web, trusted))
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._boosts.applied(self._policy.fetched(page, web))
+
+    def failed(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._boosts.applied(self._policy.failed(page, web))
+
+    def lost(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._boosts.applied(self._policy.lost(page, web))
+
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        raise NotImplementedError("boosts are for requests that are made, not for simulations")

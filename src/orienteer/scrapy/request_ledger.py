@@ -1,0 +1,193 @@
+"""A spider's requests and their folder in step: each accepted request is a page, and is kept until the page is done.
+
+Without a folder the requests are in memory. With one they are only there, but for those that cannot be written down.
+What has happened since the last `commit` has not, should the process die: those pages are asked for again.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scrapy import Request, Spider
+from scrapy.utils.request import request_from_dict
+
+from orienteer.crawl.crawl import PageState
+from orienteer.errors import InputError
+from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.spider_crawl import SpiderCrawl
+from orienteer.store.page_row import NO_LINKS
+from orienteer.store.request_folder import RequestFolder, RequestRow
+
+logger = logging.getLogger(__name__)
+
+
+class RequestLedger:
+    """Requests by page, pages by fingerprint, and the crawl that orders them."""
+
+    def __init__(self, settings: PluginSettings, spider: Spider) -> None:
+        self.crawl = SpiderCrawl(settings)
+        self.n_resumed = 0  # pages that were known before this process
+        self.n_unwritten = 0  # requests that could not be written down
+        self._spider = spider
+        self._folder = None if settings.folder is None else RequestFolder(settings.folder, spider.name)
+        self._tables = None if self._folder is None else self._folder.tables
+        self._page_of: dict[bytes, int] = {}  # by fingerprint, where others like it are dropped
+        self._host_of: dict[str, int] = {}  # by name
+        self._host_names: list[str] = []
+        self._in_memory: dict[int, Request] = {}
+        self._old_starts: Counter[bytes] = Counter()  # that a restarted spider makes again
+        try:
+            self._restore()
+        except BaseException:
+            self.close()
+            raise
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    def find(self, fingerprint: bytes) -> int | None:
+        """The page because of which a request is dropped, unless it says `dont_filter`."""
+        return self._page_of.get(fingerprint)
+
+    def was_started_before(self, fingerprint: bytes) -> bool:
+        """Whether a start request was made before this process; true as often as it was."""
+        if self._old_starts[fingerprint] == 0:
+            return False
+        self._old_starts[fingerprint] -= 1
+        return True
+
+    def add(self, request: Request, fingerprint: bytes, host_name: str, is_start: bool) -> int:
+        """A request is accepted: a new page."""
+        host = self._host(host_name)
+        page = self.crawl.add(host, request.priority)
+        is_registered = not request.dont_filter
+        if is_registered:
+            self._page_of[fingerprint] = page
+        if self._tables is not None:
+            row = (page, request.url, fingerprint, is_registered, host, request.priority, is_start)
+            self._tables.add(RequestRow(*row))
+        self._keep(page, request)
+        if is_start:
+            self.crawl.start_from(page)
+        return page
+
+    def start_from(self, page: int) -> None:
+        """A start request was dropped, because this page is known: the crawl starts from there, too."""
+        self.crawl.start_from(page)
+        if self._tables is not None:
+            self._tables.set_start(page)
+
+    def request(self, page: int) -> Request:
+        """The request of a page that is not done; an InputError if the spider cannot make it any more."""
+        if page in self._in_memory:
+            return self._in_memory[page]
+        kept = None if self._tables is None else self._tables.request(page)
+        if kept is None:
+            raise InputError(f"the request of page {page} is not there")
+        try:
+            return request_from_dict(pickle.loads(kept), spider=self._spider)
+        except Exception as error:  # whatever a class of the project raises when it is made again
+            raise InputError(f"a request of before cannot be made again: {error}") from None
+
+    def host_name(self, host: int) -> str:
+        return self._host_names[host]
+
+    # -- what becomes of pages ----------------------------------------------------------------------------------
+
+    def retry(self, page: int, request: Request) -> None:
+        """This request takes the place of the one before."""
+        self.crawl.retry(page, request.priority)
+        self._keep(page, request)
+        if self._tables is not None:
+            self._tables.set_priority(page, request.priority)
+
+    def finish(self, page: int, state: PageState, redirect_to: int | None = None, links: Iterable[int] = ()) -> None:
+        targets = list(links)
+        self.crawl.finish(page, state, redirect_to, targets)
+        self._in_memory.pop(page, None)
+        if self._tables is not None:
+            self._tables.finish(page, int(state), redirect_to, targets)
+
+    def commit(self) -> None:
+        """Make all that has happened durable."""
+        if self._tables is not None:
+            self._tables.commit()
+
+    def close(self) -> None:
+        """What is not committed is lost."""
+        if self._folder is not None:
+            self._folder.close()
+
+    # -- writing and reading ------------------------------------------------------------------------------------
+
+    def _host(self, name: str) -> int:
+        host = self._host_of.get(name)
+        if host is None:
+            host = self._host_of[name] = len(self._host_names)
+            self._host_names.append(name)
+            if self._tables is not None:
+                self._tables.add_host(host, name)
+        return host
+
+    def _keep(self, page: int, request: Request) -> None:
+        self._in_memory.pop(page, None)
+        if self._tables is not None:
+            try:
+                return self._tables.keep(page, pickle.dumps(request.to_dict(spider=self._spider), protocol=5))
+            except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
+                self._say_once(request, error)
+        self._in_memory[page] = request.copy()  # whoever made it may go on changing it
+
+    def _say_once(self, request: Request, error: Exception) -> None:
+        if self.n_unwritten == 0:
+            logger.warning(
+                "%s cannot be written down (%s): such requests are kept in memory, and lost if the process dies",
+                request,
+                error,
+                extra={"spider": self._spider},
+            )
+        self.n_unwritten += 1
+
+    def _restore(self) -> None:
+        """Bring a new crawl to where the old one was."""
+        if self._tables is None:
+            return
+        for name in self._tables.host_names():
+            self._host_of[name] = len(self._host_names)
+            self._host_names.append(name)
+        done: set[int] = set()
+        for events in self._tables.history():
+            done.update(events.pages.tolist())
+        kept = self._tables.pages_with_request()
+        lost = []
+        for row in self._tables.rows():
+            self.crawl.add(row.host, row.priority)
+            if row.start:
+                self.crawl.start_from(row.page)
+            if row.page not in done and row.page not in kept:
+                lost.append(row.page)  # its like may come again
+                continue
+            if row.registered:
+                self._page_of[row.fingerprint] = row.page
+            if row.start:
+                self._old_starts[row.fingerprint] += 1
+        self.n_resumed = self.crawl.n_pages
+        self.crawl.restore(self._history(lost))
+        if lost:
+            logger.warning(
+                "%d requests are lost that could not be written down", len(lost), extra={"spider": self._spider}
+            )
+
+    def _history(self, lost: list[int]) -> Iterator[tuple[int, PageState, int | None, NDArray[np.uint32]]]:
+        assert self._tables is not None
+        for events in self._tables.history():
+            for k, page in enumerate(events.pages.tolist()):
+                target = int(events.redirects[k])
+                links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
+                yield page, PageState(int(events.states[k])), target if target >= 0 else None, links
+        for page in lost:
+            yield page, PageState.BLOCKED, None, NO_LINKS

@@ -1,0 +1,257 @@
+"""The Crawl of a spider's requests, whose start pages come one after the other. It knows nothing of Scrapy.
+
+A Crawl must know where it starts from; a spider says so bit by bit, perhaps never to the end. So when there are new
+start pages, a new Crawl is made that is trusted with all of them, and is *told again* all that has happened: rarely
+enough that it costs next to nothing. Pages that no fetched page links to (start pages that have to wait for that, and
+links of a page that the spider is still at) are known, and taken when nothing else is left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.crawl.crawl import Crawl, PageState
+from orienteer.frontier.politeness import Politeness
+from orienteer.graph.coverage import Certificate
+from orienteer.graph.growing_graph import grown
+from orienteer.policies.policy import TrustedPages
+from orienteer.scrapy.boosted import Boosted, Boosts
+from orienteer.scrapy.plugin_settings import PluginSettings
+
+# When a host may be asked is up to Scrapy's downloader, so the frontier limits nothing by itself.
+_AS_SCRAPY_SAYS = Politeness(delay_s=0.0, connections=1_000_000)
+_TELLING_SHARE = 0.02  # of the time may go into telling again
+
+
+class SpiderCrawl:
+    """Pages are numbered from 0 in the order in which they are added; hosts are numbered by the caller."""
+
+    def __init__(self, settings: PluginSettings) -> None:
+        self._settings = settings
+        self._crawl: Crawl | None = None
+        self._hosts: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self._boosts = Boosts()
+        self._starts: dict[int, None] = {}  # in order
+        self._n_trusted = 0  # start pages that the Crawl knows as such
+        self._unlinked: set[int] = set()  # may wait without being in the frontier
+        self._in_flight: set[int] = set()
+        self._next_telling = 0.0
+        self.n_pages = 0
+
+    # -- what becomes known -------------------------------------------------------------------------------------
+
+    def add(self, host: int, priority: int) -> int:
+        """A new page, that waits."""
+        page = self.n_pages
+        self.n_pages += 1
+        self._hosts = grown(self._hosts, self.n_pages)
+        self._hosts[page] = host
+        self._boosts.set(page, priority)
+        self._unlinked.add(page)
+        return page
+
+    def start_from(self, page: int) -> None:
+        """The crawl starts from this page, too."""
+        self._starts[page] = None
+
+    def host(self, page: int) -> int:
+        return int(self._hosts[page])
+
+    # -- what comes next ----------------------------------------------------------------------------------------
+
+    def next(self, now: float) -> int | None:
+        """The best page whose host may be asked, by what `put_back` said; None if there is none."""
+        self._tell_of_new_starts(now)
+        if self._crawl is None:
+            return None
+        page = self._crawl.next(now)
+        if page is None and self._unlinked:
+            self._discover()
+            page = self._crawl.next(now)
+        if page is not None:
+            self._in_flight.add(page)
+        return page
+
+    def put_back(self, page: int, now: float, wait_s: float) -> None:
+        """The page was not asked for; its host must wait."""
+        self._in_flight.discard(page)
+        self._known.retry(page, now, wait_s)
+
+    def next_time(self) -> float | None:
+        """When the next host has waited long enough; None if nobody can tell."""
+        later = None if self._crawl is None else self._crawl.frontier.next_time()
+        return later if later is not None and later < float("inf") else None
+
+    def wake(self, host: int) -> None:
+        """The host need not wait any longer."""
+        if self._crawl is not None:
+            self._crawl.frontier.wake(host)
+
+    def is_in_flight(self, page: int) -> bool:
+        return page in self._in_flight
+
+    def n_waiting(self) -> int:
+        """How many pages are known and neither done nor in flight."""
+        if self._crawl is None or self._n_trusted < len(self._starts):
+            self._tell_again()
+        if self._crawl is None:
+            return 0
+        self._discover()
+        return len(self._crawl.frontier)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the goal is reached, with all start pages known so far."""
+        if self._crawl is None or self._crawl.stopped_because != "coverage":
+            return False
+        if self._n_trusted < len(self._starts):
+            self._tell_again()
+        return self._crawl.stopped_because == "coverage"
+
+    # -- what becomes of pages ----------------------------------------------------------------------------------
+
+    def retry(self, page: int, priority: int) -> None:
+        """The page is to be asked for again."""
+        self._in_flight.discard(page)
+        before = self._boosts.of(np.array([page], np.uint32))[0]
+        self._boosts.set(page, priority)
+        crawl = self._known
+        crawl.retry(page)
+        if np.isfinite(value := crawl.frontier.priority(page)):
+            factor = self._boosts.of(np.array([page], np.uint32))[0] / before
+            crawl.frontier.put([page], [value * factor if value > 0 else value / factor], [self.host(page)])
+
+    def finish(self, page: int, state: PageState, redirect_to: int | None = None, links: Iterable[int] = ()) -> None:
+        """The page is done: FETCHED, FAILED or BLOCKED."""
+        targets = np.fromiter(links, np.uint32)
+        self._in_flight.discard(page)
+        self._tell(self._known, page, state, redirect_to, targets)
+
+    def restore(self, history: Iterable[tuple[int, PageState, int | None, NDArray[np.uint32]]]) -> None:
+        """After all pages were added again: what became of them before this process."""
+        if self._starts:
+            self._crawl = self._new_crawl()
+            for page, state, redirect_to, links in history:
+                if state is not PageState.BLOCKED:
+                    self._crawl.take(page)
+                self._tell(self._crawl, page, state, redirect_to, links)
+            self._crawl.reconsider()
+
+    # -- figures ------------------------------------------------------------------------------------------------
+
+    def certificate(self, tolerance: float = 1e-9) -> Certificate:
+        """What is proved of the pages that are done."""
+        if self._n_trusted < len(self._starts):
+            self._tell_again()
+        return Certificate(0.0, 1.0, frontier=1.0) if self._crawl is None else self._crawl.certificate(tolerance)
+
+    def counts(self) -> dict[str, int]:
+        """How many pages are in which state."""
+        states = self._crawl.states() if self._crawl is not None else np.zeros(0, np.uint8)
+        by_state = np.bincount(states, minlength=len(PageState))
+        return {
+            "fetched": int(by_state[PageState.FETCHED]),
+            "failed": int(by_state[PageState.FAILED]),
+            "blocked": int(by_state[PageState.BLOCKED]),
+            "known": self.n_pages,
+            "started_from": len(self._starts),
+        }
+
+    # -- telling ------------------------------------------------------------------------------------------------
+
+    @property
+    def _known(self) -> Crawl:
+        assert self._crawl is not None, "a page was handed out, so there is a crawl"
+        return self._crawl
+
+    def _tell(
+        self, crawl: Crawl, page: int, state: PageState, redirect_to: int | None, links: NDArray[np.uint32]
+    ) -> None:
+        self._unlinked.discard(page)
+        if state is PageState.BLOCKED:
+            crawl.blocked(page)
+        elif state is PageState.FAILED:
+            crawl.failed(page)
+        elif redirect_to is not None:
+            self._unlinked.discard(redirect_to)
+            crawl.redirected(page, redirect_to, host=self.host(redirect_to))
+        else:
+            self._unlinked.difference_update(links.tolist())
+            crawl.fetched(page, links, hosts=self._hosts[links])
+
+    def _discover(self) -> None:
+        if self._unlinked and self._crawl is not None:
+            pages = np.array(sorted(self._unlinked), np.int64)
+            self._unlinked.clear()
+            self._crawl.discover(pages, self._hosts[pages])
+
+    def _new_crawl(self) -> Crawl:
+        pages = np.sort(np.fromiter(self._starts, np.uint32))
+        trusted = TrustedPages(pages, np.full(len(pages), 1.0 / len(pages)))
+        policy = Boosted(self._settings.new_policy(), self._boosts)
+        crawl = Crawl(policy, trusted, self._settings.goal(), _AS_SCRAPY_SAYS, self._hosts[pages])
+        crawl.web.know(self.n_pages)
+        crawl.web.set_hosts(np.arange(self.n_pages), self._hosts[: self.n_pages])
+        self._n_trusted = len(self._starts)
+        self._unlinked.difference_update(self._starts)
+        return crawl
+
+    def _tell_of_new_starts(self, now: float) -> None:
+        if self._n_trusted == len(self._starts):
+            return
+        is_over = self._crawl is None or self._crawl.stopped_because is not None
+        if is_over or now >= self._next_telling:
+            self._tell_again()
+            took = time.monotonic() - now
+            self._next_telling = now + took / _TELLING_SHARE
+
+    def _tell_again(self) -> None:
+        """A new Crawl, that starts from all start pages, hears what has happened so far."""
+        if not self._starts:
+            return
+        old, new = self._crawl, self._new_crawl()
+        if old is not None:
+            unlinked = np.flatnonzero(old.states() == PageState.KNOWN).tolist()
+            for page, state, redirect_to, links in _history(old):
+                new.take(page)
+                self._tell(new, page, state, redirect_to, links)
+            for page in old.blocked_pages:
+                new.blocked(page)
+            for page in self._in_flight:
+                new.take(page)
+            self._unlinked.update(page for page in unlinked if page not in new.frontier)
+        self._crawl = new
+        new.reconsider()
+
+
+def _history(crawl: Crawl) -> Iterator[tuple[int, PageState, int | None, NDArray[np.uint32]]]:
+    """What became of the pages that a Crawl knows to be fetched or failed, in order."""
+    for page in crawl.order:
+        links = crawl.web.links(page)
+        is_alias = bool(crawl.coverage.alias[page])
+        yield page, crawl.state(page), int(links[0]) if is_alias else None, links
+
+
+def warm_up(settings: PluginSettings) -> None:
+    """Crawl a few made-up pages: kernels are compiled when they are first called, and requests must not wait for it."""
+    crawl = SpiderCrawl(settings)
+    pages = [crawl.add(host=0, priority=0) for _ in range(5)]
+    crawl.start_from(pages[0])
+    crawl.next(0.0)
+    crawl.put_back(pages[0], 0.0, 1.0)
+    crawl.wake(0)
+    crawl.next(0.0)
+    crawl.retry(pages[0], priority=1)
+    crawl.next(0.0)
+    crawl.finish(pages[0], PageState.FETCHED, links=pages[1:4])
+    crawl.start_from(pages[4])
+    for state in (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED):
+        page = crawl.next(0.0)
+        assert page is not None, "only four pages are done by then"
+        crawl.finish(page, state, redirect_to=pages[4] if state is PageState.FETCHED else None)
+    crawl.certificate()
+    crawl.n_waiting()
