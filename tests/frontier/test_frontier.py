@@ -262,3 +262,13 @@ def test_all_it_knows_is_in_its_arrays_and_numbers(rng: np.random.Generator) -> 
 def test_impossible_politeness_is_one_clear_line(settings: dict) -> None:
     with pytest.raises(ori.InputError):
         Politeness(**settings)
+
+
+def test_a_resting_host_can_be_woken() -> None:
+    frontier = Frontier(Politeness(delay_s=0.0, connections=9))
+    frontier.put([1, 2], [0.9, 0.8], [7, 8])
+    frontier.rest(7, until=float("inf"))
+    assert (taken(frontier, 0.0), taken(frontier, 1e9)) == (2, None)
+    frontier.wake(7)
+    frontier.wake(99)
+    assert taken(frontier, 1.0) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -37,7 +38,13 @@ class Project:
         self.settings |= ONE_LINE | settings
         self.task = {"spider": spider, "arguments": {"start": start}, "settings": self.settings}
 
-    def begin(self) -> subprocess.Popen[bytes]:
+    def begin(self, max_file_bytes: int | None = None) -> subprocess.Popen[bytes]:
+        """With `max_file_bytes` no file can grow beyond, as if the disk were full."""
+
+        def limit() -> None:
+            if max_file_bytes is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+
         (self.folder / "task.json").write_text(json.dumps(self.task))
         (self.folder / "stats.json").unlink(missing_ok=True)
         # Whatever the spider asks for, it is the fake web that answers.
@@ -45,12 +52,12 @@ class Project:
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "tests.scrapy.run_spider", str(self.folder / "task.json")],
-                env=environment, cwd=Path(__file__).parents[2], stdout=log, stderr=log,
+                env=environment, cwd=Path(__file__).parents[2], stdout=log, stderr=log, preexec_fn=limit,
             )  # fmt: skip
 
-    def run(self) -> Mapping[str, Any]:
+    def run(self, max_file_bytes: int | None = None) -> Mapping[str, Any]:
         """Its stats, with the reason for which it was closed."""
-        process = self.begin()
+        process = self.begin(max_file_bytes)
         try:
             process.wait(PATIENCE_S)
         finally:

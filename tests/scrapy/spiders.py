@@ -82,10 +82,12 @@ class Belongings(scrapy.Spider):
         for k in range(3):
             yield scrapy.Request(
                 response.urljoin(f"/p{k}"), self.parse_page, meta={"k": k, "deep": {"list": [k, "x"]}},
-                cb_kwargs={"word": f"w{k}"}, cookies={"session": f"s{k}"}, headers={"X-Own": f"h{k}"}, errback=self.sorry,
+                cb_kwargs={"word": f"w{k}"}, cookies={"session": f"s{k}"}, headers={"X-Own": f"h{k}"},
+                errback=self.sorry,
             )  # fmt: skip
         for k in range(2):
-            yield scrapy.FormRequest(response.urljoin("/form"), self.parse_page, formdata={"k": str(k)}, meta={"k": k})
+            meta = {"k": k, "handle_httpstatus_all": True}  # the fake web refuses forms
+            yield scrapy.FormRequest(response.urljoin("/form"), self.parse_page, formdata={"k": str(k)}, meta=meta)
         yield scrapy.Request(response.urljoin("/p0"), self.parse_page, meta={"k": "dropped"})
         yield scrapy.Request(response.urljoin("/p0"), self.parse_page, meta={"k": "again"}, dont_filter=True)
 

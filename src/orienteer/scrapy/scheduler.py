@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Self
 
 from scrapy import Request, Spider, signals
@@ -37,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 COVERED, FAILED = "closespider_coverage", "orienteer_error"  # why the spider is closed
 _COMMIT_EVERY_S = 1.0
+_PATIENCE_S = 0.25  # with a spider that is still at a page while nothing else can be asked for
 _CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for the stats
 _KEEP_OUT = frozenset((401, 402, 403, 407, 408, 429, 451))  # there may be a page, but not for us
 
@@ -76,6 +78,8 @@ class Scheduler(BaseScheduler):
         self._by_page: dict[int, HandedOut] = {}
         self._error: OrienteerError | None = None
         self._alarm: CallLaterResult | None = None
+        self._alarm_at = inf
+        self._held_since = inf
         self._next_commit = self._next_certificate = 0.0
 
     @classmethod
@@ -202,8 +206,15 @@ class Scheduler(BaseScheduler):
         return None
 
     def _next_page(self, ledger: RequestLedger) -> int | None:
+        now = time.monotonic()
+        page = self._ready_page(ledger, now)
+        if page is None and self._may_run_ahead(now) and ledger.crawl.discover():
+            page = self._ready_page(ledger, now)
+        return page
+
+    def _ready_page(self, ledger: RequestLedger, now: float) -> int | None:
         """The best page that would be asked for at once; or else one whose host could be ready."""
-        crawl, now = ledger.crawl, time.monotonic()
+        crawl = ledger.crawl
         while (page := crawl.next(now)) is not None:
             wait_s = self._slots.wait(ledger.host_name(crawl.host(page)), now).most_s
             if wait_s <= 0:
@@ -216,17 +227,35 @@ class Scheduler(BaseScheduler):
         if wait_s <= 0:
             return page
         crawl.put_back(page, later, 0.0)
-        self._wake_engine_in(wait_s)
+        self._wake_engine_at(now + wait_s)
         return None
 
-    def _wake_engine_in(self, delay_s: float) -> None:
+    def _may_run_ahead(self, now: float) -> bool:
+        """Whether links may be followed that the spider yielded from pages that it is still at.
+
+        It may be about to yield better ones; or it may wait for these.
+        """
+        slot = self._crawler.engine.scraper.slot
+        if slot is None or not slot.active:
+            self._held_since = inf
+            return True
+        self._held_since = min(self._held_since, now)
+        if now - self._held_since < _PATIENCE_S:
+            self._wake_engine_at(self._held_since + _PATIENCE_S)
+            return False
+        self._held_since = inf
+        return True
+
+    def _wake_engine_at(self, later: float) -> None:
         """The engine asks again when something happens; here something happens when time has passed."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm = call_later(delay_s, self._wake_engine)
+        if later < self._alarm_at:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm_at = later
+            self._alarm = call_later(max(later - time.monotonic(), 0.0), self._wake_engine)
 
     def _wake_engine(self) -> None:
-        self._alarm = None
+        self._alarm, self._alarm_at = None, inf
         slot = self._crawler.engine._slot
         if slot is not None:
             slot.nextcall.schedule()

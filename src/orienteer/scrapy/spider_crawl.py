@@ -3,7 +3,7 @@
 A Crawl must know where it starts from; a spider says so bit by bit, perhaps never to the end. So when there are new
 start pages, a new Crawl is made that is trusted with all of them, and is *told again* all that has happened: rarely
 enough that it costs next to nothing. Pages that no fetched page links to (start pages that have to wait for that, and
-links of a page that the spider is still at) are known, and taken when nothing else is left.
+links of a page that the spider is still at) come after all others, and only when they are asked for (`discover`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SpiderCrawl:
         self._boosts = Boosts()
         self._starts: dict[int, None] = {}  # in order
         self._n_trusted = 0  # start pages that the Crawl knows as such
-        self._unlinked: set[int] = set()  # may wait without being in the frontier
+        self._unlinked: set[int] = set()  # not in the frontier
         self._in_flight: set[int] = set()
         self._next_telling = 0.0
         self.n_pages = 0
@@ -69,12 +69,18 @@ class SpiderCrawl:
         if self._crawl is None:
             return None
         page = self._crawl.next(now)
-        if page is None and self._unlinked:
-            self._discover()
-            page = self._crawl.next(now)
         if page is not None:
             self._in_flight.add(page)
         return page
+
+    def discover(self) -> bool:
+        """Let the pages wait with the others that no fetched page links to, behind those; whether there are any."""
+        if not self._unlinked or self._crawl is None:
+            return False
+        pages = np.array(sorted(self._unlinked), np.int64)
+        self._unlinked.clear()
+        self._crawl.discover(pages, self._hosts[pages])
+        return True
 
     def put_back(self, page: int, now: float, wait_s: float) -> None:
         """The page was not asked for; its host must wait."""
@@ -100,7 +106,7 @@ class SpiderCrawl:
             self._tell_again()
         if self._crawl is None:
             return 0
-        self._discover()
+        self.discover()
         return len(self._crawl.frontier)
 
     @property
@@ -183,12 +189,6 @@ class SpiderCrawl:
             self._unlinked.difference_update(links.tolist())
             crawl.fetched(page, links, hosts=self._hosts[links])
 
-    def _discover(self) -> None:
-        if self._unlinked and self._crawl is not None:
-            pages = np.array(sorted(self._unlinked), np.int64)
-            self._unlinked.clear()
-            self._crawl.discover(pages, self._hosts[pages])
-
     def _new_crawl(self) -> Crawl:
         pages = np.sort(np.fromiter(self._starts, np.uint32))
         trusted = TrustedPages(pages, np.full(len(pages), 1.0 / len(pages)))
@@ -205,9 +205,9 @@ class SpiderCrawl:
             return
         is_over = self._crawl is None or self._crawl.stopped_because is not None
         if is_over or now >= self._next_telling:
+            began = time.monotonic()
             self._tell_again()
-            took = time.monotonic() - now
-            self._next_telling = now + took / _TELLING_SHARE
+            self._next_telling = now + (time.monotonic() - began) / _TELLING_SHARE
 
     def _tell_again(self) -> None:
         """A new Crawl, that starts from all start pages, hears what has happened so far."""
