@@ -31,6 +31,7 @@ SLOW = [
     "global_rank_scale",
     "focused",
     "live_crawl",
+    "scrapy_plugin",
     "refresh",
     "store",
     "memory",

@@ -82,7 +82,10 @@ class RequestLedger:
             self._tables.set_start(page)
 
     def request(self, page: int) -> Request:
-        """The request of a page that is not done; an InputError if the spider cannot make it any more."""
+        """The request of a page that is not done; an InputError if the spider cannot make it any more.
+
+        That is a matter of its code (a callback has another name now), so that the request must not be lost for it.
+        """
         if page in self._in_memory:
             return self._in_memory[page]
         kept = None if self._tables is None else self._tables.request(page)
@@ -91,7 +94,9 @@ class RequestLedger:
         try:
             return request_from_dict(pickle.loads(kept), spider=self._spider)
         except Exception as error:  # whatever a class of the project raises when it is made again
-            raise InputError(f"a request of before cannot be made again: {error}") from None
+            raise InputError(
+                f"a request that was kept cannot be made again ({error}); mend the spider, and go on"
+            ) from None
 
     def host_name(self, host: int) -> str:
         return self._host_names[host]
@@ -140,7 +145,7 @@ class RequestLedger:
                 return self._tables.keep(page, pickle.dumps(request.to_dict(spider=self._spider), protocol=5))
             except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
                 self._say_once(request, error)
-        self._in_memory[page] = request.copy()  # whoever made it may go on changing it
+        self._in_memory[page] = request
 
     def _say_once(self, request: Request, error: Exception) -> None:
         if self.n_unwritten == 0:

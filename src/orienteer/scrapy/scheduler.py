@@ -27,7 +27,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import load_object
 
 from orienteer.crawl.crawl import PageState
-from orienteer.errors import InputError, OrienteerError
+from orienteer.errors import OrienteerError
 from orienteer.scrapy.links import PAGE, START, LinkNotes, taken_off
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
@@ -164,6 +164,8 @@ class Scheduler(BaseScheduler):
 
     def _take_in(self, ledger: RequestLedger, request: Request, source: int | None, page_before: int | None) -> bool:
         """Whether the request is accepted."""
+        if request in self._by_request:
+            request = request.copy()  # the spider yields the very one that the engine is still at
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
         replaced = self._by_page.get(page_before) if source is None and page_before is not None else None
         if replaced is not None and request.dont_filter:
@@ -189,21 +191,15 @@ class Scheduler(BaseScheduler):
     # -- requests go out ----------------------------------------------------------------------------------------
 
     def _hand_out(self, ledger: RequestLedger) -> Request | None:
-        while (page := self._next_page(ledger)) is not None:
-            slot = ledger.host_name(ledger.crawl.host(page))
-            try:
-                request = ledger.request(page)
-            except InputError as error:
-                logger.error("%s", error, extra={"spider": self._spider})
-                ledger.finish(page, PageState.BLOCKED)
-                continue
-            request.meta[PAGE] = page
-            handed = HandedOut(request, page, slot)
-            self._by_request[request] = self._by_page[page] = handed
-            self._slots.enter(slot)
-            self._stats.inc_value("scheduler/dequeued")
-            return request
-        return None
+        page = self._next_page(ledger)
+        if page is None:
+            return None
+        request, slot = ledger.request(page), ledger.host_name(ledger.crawl.host(page))
+        request.meta[PAGE] = page
+        self._by_request[request] = self._by_page[page] = HandedOut(request, page, slot)
+        self._slots.enter(slot)
+        self._stats.inc_value("scheduler/dequeued")
+        return request
 
     def _next_page(self, ledger: RequestLedger) -> int | None:
         now = time.monotonic()
