@@ -130,4 +130,22 @@ class Lambdas(Follow):
         yield from response.follow_all(css="a", callback=lambda response: self.parse(response))
 
 
-SPIDERS = {kind.name: kind for kind in (Follow, FollowAsync, Rules, Belongings, Prioritised, Lambdas)}
+class Insistent(Follow):
+    """Asks for each page twice, with the very request that it has got; for one that does not answer, elsewhere."""
+
+    name = "insistent"
+
+    def parse(self, response: Response) -> Made:
+        if "twice" not in response.meta:
+            response.request.meta["twice"] = True
+            response.request.dont_filter = True
+            yield response.request
+        else:
+            yield {"url": response.url}
+            yield from response.follow_all(css="a", errback=self.elsewhere)
+
+    def elsewhere(self, failure: Any) -> Made:
+        yield scrapy.Request("http://elsewhere.test/", meta={"twice": True})
+
+
+SPIDERS = {kind.name: kind for kind in (Follow, FollowAsync, Rules, Belongings, Prioritised, Lambdas, Insistent)}

@@ -19,10 +19,12 @@ from tests.conftest import random_web
 
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orienteer[scrapy]'")
 
+from scrapy import Request, Spider
 from scrapy.settings import Settings
 
 from orienteer.scrapy.boosted import Boosts
 from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.slots import Slots
 from orienteer.scrapy.spider_crawl import SpiderCrawl
 
@@ -228,3 +230,55 @@ def test_a_file_in_its_place_costs_one_line(tmp_path: Path) -> None:
     (tmp_path / "requests.db").write_text("not a database, but a text of some length")
     with pytest.raises(CrawlFolderError, match="requests.db"):
         RequestFolder(tmp_path, "spider")
+
+
+class OldSpider(Spider):
+    name = "spider"
+
+    def parse_item(self, response: Any) -> None: ...
+
+
+class NewSpider(Spider):
+    """The same after some work on it: a callback has another name."""
+
+    name = "spider"
+
+    def parse_thing(self, response: Any) -> None: ...
+
+
+def test_a_request_that_the_spider_cannot_make_any_more_is_not_lost(tmp_path: Path) -> None:
+    settings = PluginSettings(folder=tmp_path / "requests")
+    spider = OldSpider()
+    before = RequestLedger(settings, spider)
+    request = Request("http://a.test/", spider.parse_item, priority=3)
+    page = before.add(request, b"fingerprint", "a.test", is_start=True)
+    before.commit()
+    before.close()
+    meanwhile = RequestLedger(settings, NewSpider())
+    with pytest.raises(InputError, match="cannot be made again .*parse_item"):
+        meanwhile.request(page)
+    meanwhile.close()
+    after = RequestLedger(settings, spider)
+    kept = after.request(page)
+    assert (kept.url, kept.callback, kept.priority) == (request.url, spider.parse_item, 3)
+    assert after.find(b"fingerprint") == page
+    assert (after.was_started_before(b"fingerprint"), after.was_started_before(b"fingerprint")) == (True, False)
+    assert after.crawl.n_waiting() == 1
+    after.close()
+
+
+def test_a_request_that_was_only_in_memory_is_lost_but_its_like_may_come_again(tmp_path: Path) -> None:
+    settings = PluginSettings(folder=tmp_path / "requests")
+    spider = OldSpider()
+    before = RequestLedger(settings, spider)
+    before.add(Request("http://a.test/", lambda response: None), b"one", "a.test", is_start=True)
+    before.add(Request("http://a.test/2"), b"two", "a.test", is_start=True)
+    assert before.n_unwritten == 1
+    before.commit()
+    before.close()
+    after = RequestLedger(settings, spider)
+    assert (after.find(b"one"), after.find(b"two")) == (None, 1)
+    assert not after.was_started_before(b"one")
+    assert after.crawl.counts()["blocked"] == 1
+    assert after.crawl.certificate().blocked == pytest.approx(0.5)
+    after.close()

@@ -177,6 +177,19 @@ def test_a_host_that_must_wait_does_not_hold_up_the_others(tmp_path: Path) -> No
     )
 
 
+def test_requests_made_of_others(tmp_path: Path) -> None:
+    """By a callback of the very request that it has got; by an errback, which starts from elsewhere."""
+    pages = {HOME: page_with("/b", "/down"), "http://a.test/b": "", "http://a.test/down": Answer(reset=True)}
+    with FakeWeb(MadeSite(pages | {"http://elsewhere.test/": page_with()})) as web:
+        project = Project(web, tmp_path, "insistent", [HOME], RETRY_TIMES=1)
+        stats = project.run()
+        asked = Counter(f"http://{host}{target}" for _, host, target in web.requests)
+    assert asked == {HOME: 2, "http://a.test/b": 2, "http://a.test/down": 2, "http://elsewhere.test/": 1}
+    assert project.item_urls() == {HOME, "http://a.test/b", "http://elsewhere.test/"}
+    assert stats["orienteer/pages/started_from"] == 2
+    assert stats["orienteer/pages/blocked"] == 1
+
+
 def test_what_cannot_be_written_down_is_kept_in_memory_and_said_once(tmp_path: Path) -> None:
     site = MadeSite({HOME: page_with("/b", "/c"), "http://a.test/b": page_with("/d"), "http://a.test/c": ""})
     with FakeWeb(site) as web:
