@@ -20,9 +20,12 @@ from tests.conftest import random_web
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orienteer[scrapy]'")
 
 from scrapy import Request, Spider
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
+from orienteer.scrapy import Addon, Scheduler
 from orienteer.scrapy.boosted import Boosts
+from orienteer.scrapy.links import LinkNotes
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.slots import Slots
@@ -282,3 +285,14 @@ def test_a_request_that_was_only_in_memory_is_lost_but_its_like_may_come_again(t
     assert after.crawl.counts()["blocked"] == 1
     assert after.crawl.certificate().blocked == pytest.approx(0.5)
     after.close()
+
+
+def test_the_add_on_leaves_a_scheduler_alone_that_the_project_names() -> None:
+    settings = Settings()
+    Addon().update_settings(settings)
+    assert settings["SCHEDULER"] is Scheduler
+    assert LinkNotes in settings["SPIDER_MIDDLEWARES"]
+    own = Settings({"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
+    with pytest.raises(NotConfigured, match="SCHEDULER is set to scrapy.core.scheduler.Scheduler"):
+        Addon().update_settings(own)
+    Addon().update_settings(Settings({"SCHEDULER": "orienteer.scrapy.Scheduler"}))

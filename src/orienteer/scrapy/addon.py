@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
 
 from orienteer.scrapy.links import LinkNotes
 from orienteer.scrapy.scheduler import Scheduler
@@ -13,4 +15,6 @@ class Addon:
 
     def update_settings(self, settings: Settings) -> None:
         settings.set("SCHEDULER", Scheduler, "addon")
-        settings["SPIDER_MIDDLEWARES"].setdefault(LinkNotes, 0)
+        if load_object(settings["SCHEDULER"]) is not Scheduler:
+            raise NotConfigured(f"SCHEDULER is set to {settings['SCHEDULER']}, and there can only be one")
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", LinkNotes, 0)

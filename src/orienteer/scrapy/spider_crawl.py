@@ -97,17 +97,12 @@ class SpiderCrawl:
         if self._crawl is not None:
             self._crawl.frontier.wake(host)
 
-    def is_in_flight(self, page: int) -> bool:
-        return page in self._in_flight
-
     def n_waiting(self) -> int:
         """How many pages are known and neither done nor in flight."""
-        if self._crawl is None or self._n_trusted < len(self._starts):
-            self._tell_again()
         if self._crawl is None:
-            return 0
+            self._tell_again()
         self.discover()
-        return len(self._crawl.frontier)
+        return 0 if self._crawl is None else len(self._crawl.frontier)
 
     @property
     def is_covered(self) -> bool:
@@ -203,8 +198,8 @@ class SpiderCrawl:
     def _tell_of_new_starts(self, now: float) -> None:
         if self._n_trusted == len(self._starts):
             return
-        is_over = self._crawl is None or self._crawl.stopped_because is not None
-        if is_over or now >= self._next_telling:
+        hands_out_nothing = self._crawl is None or self._crawl.stopped_because == "coverage"
+        if hands_out_nothing or now >= self._next_telling:
             began = time.monotonic()
             self._tell_again()
             self._next_telling = now + (time.monotonic() - began) / _TELLING_SHARE
