@@ -14,6 +14,8 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import PageState
 from orienteer.errors import CrawlFolderError, InputError
+from orienteer.policies import all_policies
+from orienteer.policies.focused import FocusedPolicy
 from orienteer.store.request_folder import RequestFolder, RequestRow
 from tests.conftest import random_web
 
@@ -127,6 +129,26 @@ def test_start_pages_that_come_late_count_as_if_they_had_been_there(rng: np.rand
         assert seen.upper == pytest.approx(expected.upper, abs=1e-7)
         assert seen.blocked == pytest.approx(expected.blocked, abs=1e-7)
         assert told.crawl.counts()["blocked"] == len(told.blocked)
+
+
+SPIDERS_POLICIES = [
+    name for name, kind in all_policies().items() if not kind.knows_truth and not issubclass(kind, FocusedPolicy)
+]
+
+
+@pytest.mark.parametrize("policy", SPIDERS_POLICIES)
+def test_with_one_request_at_a_time_the_order_is_that_of_a_simulation(policy: str, rng: np.random.Generator) -> None:
+    graph = random_web(rng, 80)
+    crawl = SpiderCrawl(PluginSettings(policy))
+    for _ in range(graph.n_pages):
+        crawl.add(host=0, priority=0)
+    for page in (3, 17):
+        crawl.start_from(page)
+    order = []
+    while (page := crawl.next(0.0)) is not None:
+        order.append(page)
+        crawl.finish(page, PageState.FETCHED, links=graph.links(page).tolist())
+    assert order == ori.simulate(graph, policy, trust=[3, 17]).order.tolist()
 
 
 def test_it_is_covered_only_with_all_start_pages(rng: np.random.Generator) -> None:
