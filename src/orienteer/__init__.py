@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
+    from orienteer.imports.import_crawl import import_crawl
+    from orienteer.imports.import_report import ImportReport
     from orienteer.search.indexing import IndexReport, update_index
     from orienteer.search.search_index import Hit, Results, SearchIndex
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
@@ -44,6 +46,7 @@ _HOMES = {
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "Hit": "search.search_index",
+    "ImportReport": "imports.import_report",
     "IndexReport": "search.indexing",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
@@ -59,6 +62,7 @@ _HOMES = {
     "certificate": "graph.coverage",
     "estimate_global_rank": "graph.estimate",
     "export": "exports.export",
+    "import_crawl": "imports.import_crawl",
     "live_crawl": "crawl.session",
     "load_topic": "topics.topic_file",
     "navigational_rank": "graph.navigational",
@@ -82,6 +86,7 @@ __all__ = [
     "GraphFileError",
     "GrowingGraph",
     "Hit",
+    "ImportReport",
     "IndexReport",
     "InputError",
     "LinkGraph",
@@ -97,6 +102,7 @@ __all__ = [
     "certificate",
     "estimate_global_rank",
     "export",
+    "import_crawl",
     "live_crawl",
     "load_topic",
     "navigational_rank",

@@ -9,6 +9,7 @@ COMMANDS = [
     [],
     ["demo"],
     ["crawl"],
+    ["import"],
     ["status"],
     ["explain"],
     ["replay"],

@@ -11,6 +11,7 @@ import typer
 from orienteer.cli import display
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
+from orienteer.cli.settings_file import tables_in
 from orienteer.errors import InputError
 from orienteer.progress import silent
 
@@ -219,6 +220,11 @@ def _planned(
     from orienteer.store.folder import settings_of_folder
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
+    for place in () if continues else places:
+        if place.startswith(("/", "./", "../", "~")):  # or a slip of the pen would become the name of a host
+            raise InputError(
+                f"{place}: no such crawl folder; to begin a crawl, name a page, such as https://example.org"
+            )
     seeds = () if continues else canonical_seeds(places)
     folder = Path(places[0]) if continues else output or _named_after(seeds)
     stored = None if folder is None else settings_of_folder(folder)
@@ -270,20 +276,12 @@ def _plan(
     settings_path = (folder or Path()) / "crawl.toml"
     tables = [tables_of(stored, str(settings_path))] if stored is not None else []
     if settings is not None:
-        tables.append(tables_of(_text_of(settings), str(settings)))
+        tables.append(tables_in(settings))
     where = str(settings) if settings is not None else str(settings_path)
     merged_tables = merged(*tables, given)
     if not merged_tables.get("crawl", {}).get("seeds"):
         raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")
     return CrawlPlan.of_tables(merged_tables, where)
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"{path}: {reason}") from None
 
 
 def _content_types(more: list[str]) -> tuple[str, ...] | None:

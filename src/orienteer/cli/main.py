@@ -22,6 +22,7 @@ from orienteer.cli import (
     graph_convert,
     graph_generate,
     graph_info,
+    import_,
     index,
     replay,
     search,
@@ -51,6 +52,7 @@ app.add_typer(topic_app, name="topic")
 
 app.command("demo")(demo.demo)
 app.command("crawl")(crawl.crawl)
+app.command("import")(import_.import_)
 app.command("status")(status.status)
 app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)

@@ -72,9 +72,15 @@ class Ledger:
 
     # -- what happens to pages ----------------------------------------------------------------------------------
 
-    def fetched(self, page: int, answer: Fetched, content: Page, now: float, relevance: float | None = None) -> None:
-        """The page is there. Its links are numbered and followed, unless it only repeats another page."""
-        digest = near_duplicates.digest(answer.content)
+    def fetched(
+        self, page: int, answer: Fetched, content: Page, now: float, relevance: float | None = None,
+        digest: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """The page is there. Its links are numbered and followed, unless it only repeats another page.
+
+        `digest` is that of its content, where it is known and the content is not.
+        """
+        digest = near_duplicates.digest(answer.content) if digest is None else digest
         known = self.library.before(page)
         if known is not None and known.digest == digest:
             same_as, similar_to = known.duplicate_of, known.near_duplicate_of

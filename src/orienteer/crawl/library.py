@@ -56,6 +56,7 @@ class Library:
     ) -> None:
         self.epoch = epoch
         self.counts: Counter[VisitKind] = Counter()
+        self.places: dict[int, Position] = {}  # of answers that stand in the archive before they are entered, by page
         self._archive = folder.archive
         self._database = folder.database
         self._settings = settings
@@ -160,7 +161,9 @@ class Library:
         self.counts[kind] += 1
 
     def _archived(self, found: PageRow, answer: Fetched | None) -> Position | None:
-        """What was received goes into the archive, if it is whole."""
+        """What was received goes into the archive, if it is whole, and not there yet."""
+        if found.id in self.places:
+            return self.places.pop(found.id)
         if answer is None or answer.outcome not in _ARCHIVED or not self._archives:
             return None
         return self._archive.append(_response(answer, found.digest))

@@ -169,7 +169,7 @@ class LiveCrawl:
 
     def _read(self, answers: list[Fetched]) -> list[ReadPage | None]:
         """The pages among the answers, read; those for a topic together, which is faster."""
-        read: list[ReadPage | None] = [self._read_page(answer) for answer in answers]
+        read: list[ReadPage | None] = [self.read_page(answer) for answer in answers]
         if self.ledger.reader is not None:
             pages = [page for page in read if page is not None]
             scores = self.ledger.reader.relevance([(page.url, page.content) for page in pages])
@@ -177,7 +177,8 @@ class LiveCrawl:
             read = [None if page is None else next(scored) for page in read]
         return read
 
-    def _read_page(self, answer: Fetched) -> ReadPage | None:
+    def read_page(self, answer: Fetched) -> ReadPage | None:
+        """What a page says; None where the answer holds none."""
         if answer.outcome is not Outcome.OK or answer.request.page in self._errand_of:
             return None
         content = extract_page(
@@ -205,9 +206,10 @@ class LiveCrawl:
             if answer.status:
                 self.health.answered(host)
             self._attempts.pop(page, None)
-            self._take_in_page(page, answer, read, now)
+            self.take_in_page(page, answer, read, now)
 
-    def _take_in_page(self, page: int, answer: Fetched, read: ReadPage | None, now: float) -> None:
+    def take_in_page(self, page: int, answer: Fetched, read: ReadPage | None, now: float) -> None:
+        """An answer that will stay as it is becomes what is known of the page."""
         outcome = answer.outcome
         if read is not None:
             self.outcomes["ok"] += 1

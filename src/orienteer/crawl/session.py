@@ -25,6 +25,8 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, settings_of_folder
 
+IMPORTED = "imported"  # why a crawl stopped that never ran: others have fetched its pages
+
 
 @dataclass(frozen=True)
 class Report:

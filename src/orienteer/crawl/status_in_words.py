@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from orienteer.crawl.folder_status import FolderStatus
 from orienteer.crawl.plan import CrawlSettings
+from orienteer.crawl.session import IMPORTED
 from orienteer.graph.coverage import Certificate, percent
 from orienteer.wording import counted, goal_share, plain
 
@@ -29,6 +30,8 @@ def ending(stopped_because: str, until: float | None, budget: int | None) -> str
         return f"the budget of {counted(budget, 'page')} is spent{unproved}"
     if stopped_because == "frontier empty":
         return f"nothing is left to fetch{unproved}"
+    if stopped_because == IMPORTED:
+        return "it was imported; to go on with it: orienteer crawl"
     if stopped_because == "interrupted":
         return f"it was interrupted{unproved}"
     return plain(stopped_because)
@@ -41,6 +44,8 @@ def stopped_in_words(found: FolderStatus) -> str:
     if found.report is None or not found.report_is_current:
         return "the last run ended without a report: it was killed, or the machine went down"
     figures, settings = found.figures or {}, found.plan.crawl
+    if found.report.get("stopped_because") == IMPORTED:
+        return ending(IMPORTED, None, None)
     reached = "goal reached" if found.report.get("goal_reached") else "goal not reached"
     # As they were in that run: the settings may have been changed since.
     until, budget = figures.get("until", settings.until), figures.get("budget", settings.budget)

@@ -59,6 +59,11 @@ class Database(EpochTables):
     def urls(self, pages: Iterable[int]) -> list[str]:
         return [self.url(page) for page in pages]
 
+    def urls_between(self, first: int, end: int) -> list[str]:
+        """The URLs with the ids from `first` to `end`, which is not among them."""
+        rows = self._rows("SELECT url FROM url WHERE id >= ? AND id < ? ORDER BY id", int(first), int(end))
+        return [url for (url,) in rows]
+
     def find_url(self, url: str) -> int | None:
         """The id of a URL; reads through all of them."""
         page: int | None = self._first("SELECT id FROM url WHERE url = ?", url)

@@ -29,8 +29,8 @@ import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -264,6 +264,30 @@ def _remove_leftovers(path: Path) -> None:
         for folder in (path, path / "checkpoints"):
             for leftover in folder.glob(".new-*"):
                 leftover.unlink()
+
+
+@contextmanager
+def place_for_new_crawl(path: Path) -> Iterator[Path]:
+    """A folder beside `path` to make a crawl in: it gets that name when all is done, and is removed otherwise.
+
+    What a process left there that was killed is removed before.
+    """
+    _expect_no_crawl(path)
+    place = path.with_name(f".{path.name}.importing")
+    with explained(place):
+        place.mkdir(parents=True, exist_ok=True)
+    FolderLock(place).release()  # whoever is at work there is left alone
+    try:
+        with explained(place):
+            shutil.rmtree(place)
+        yield place
+        with explained(path):
+            if path.exists():
+                shutil.rmtree(path)  # it is empty, or a creation that did not come to its end
+            place.rename(path)
+            sync_folder(path.parent)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def remove_crawl(path: Path) -> None:

@@ -18,6 +18,8 @@ from orienteer.store.folder import LOCK
 from orienteer.store.page_row import COLUMNS, FETCHED, PageRow, page_ids
 from orienteer.store.visits import VisitKind
 
+IMPORTED_TIMES = "imported_times"  # in the database: when the first and the last page came that were imported
+
 _PAGES_PER_BATCH = 100_000
 _ROWS_PER_BATCH = 500
 
@@ -138,7 +140,12 @@ class Survey(Database):
         sql = "SELECT coalesce(first_time, time) FROM page LEFT JOIN revisit ON page = id ORDER BY position LIMIT 1"
         first = self._first(sql)
         lasts = [self._first(f"SELECT time FROM {table} ORDER BY position DESC LIMIT 1") for table in ("page", "visit")]
-        return None if first is None else (float(first), max(float(last) for last in lasts if last is not None))
+        if first is None:
+            return None
+        times = [float(first), *(float(last) for last in lasts if last is not None)]
+        imported = self.get(IMPORTED_TIMES, ())  # what was imported did not come in the order of its positions
+        times += [float(time) for time in imported]
+        return min(times), max(times)
 
     def n_in_states(self, states: Sequence[int], until: int | None = None) -> int:
         """How many pages are in one of these states, of those done up to a position."""

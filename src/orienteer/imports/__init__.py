@@ -1,0 +1,1 @@
+"""What others have crawled or listed, taken in as a crawl folder or a graph."""

@@ -1,0 +1,140 @@
+"""The files of a collection: WARC and WAT files, and those inside a WACZ.
+
+A WACZ is a zip with WARC files in `archive/` and a list of pages. Nothing is unpacked to the disk, and only names that
+stand plainly in `archive/` are read, so it does not matter what else is in it. WARC files are packed already: a zip
+that claims to have made them much smaller is made to blow up.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+from orienteer.errors import InputError
+from orienteer.url import canonical_url
+
+_WARC_NAME = re.compile(r".+\.warc(\.gz|\.zst)?", re.IGNORECASE)
+_WAT_NAME = re.compile(r".+\.wat(\.gz|\.zst)?", re.IGNORECASE)
+_WET_NAME = re.compile(r".+\.wet(\.gz|\.zst)?", re.IGNORECASE)
+_IN_WACZ = re.compile(r"archive/[^/\\]+\.warc(\.gz|\.zst)?", re.IGNORECASE)
+_MAX_RATIO = 200
+_MAX_PAGE_LIST_BYTES = 64 << 20
+_ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, lzma.LZMAError)
+
+
+class ArchiveFile(NamedTuple):
+    """A WARC or WAT file; with `member`, one inside a WACZ."""
+
+    path: Path
+    member: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}/{self.member}" if self.member else str(self.path)
+
+    @property
+    def is_wat(self) -> bool:
+        return _WAT_NAME.fullmatch(self.path.name) is not None and not self.member
+
+    @property
+    def size_bytes(self) -> int:
+        if not self.member:
+            return self.path.stat().st_size
+        with _zip_at(self.path) as zipped:
+            return zipped.getinfo(self.member).file_size
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The file as it is packed."""
+        if not self.member:
+            with _file_at(self.path) as file:
+                yield file
+            return
+        with _zip_at(self.path) as zipped:
+            try:
+                member = zipped.open(self.member)
+            except _ZIP_ERRORS as error:
+                raise InputError(f"{self.name}: cannot be unpacked ({error})") from None
+            with member:
+                yield cast(BinaryIO, _Lenient(cast(BinaryIO, member)))
+
+
+class _Lenient:
+    """A member of a zip: where it is damaged, it ends, with a byte that is no part of any record."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._is_over = False
+
+    def read(self, size: int) -> bytes:
+        try:
+            return b"" if self._is_over else self._file.read(size)
+        except _ZIP_ERRORS:
+            self._is_over = True
+            return b"\xff"
+
+
+def is_archive(name: str) -> bool:
+    if _WET_NAME.fullmatch(name):
+        raise InputError(f"{name}: a WET file holds texts without links; import the WARC or WAT file it was made from")
+    return bool(_WARC_NAME.fullmatch(name) or _WAT_NAME.fullmatch(name))
+
+
+def is_wacz(path: Path) -> bool:
+    return path.suffix.lower() == ".wacz"
+
+
+def files_of_wacz(path: Path) -> list[ArchiveFile]:
+    with _zip_at(path) as zipped:
+        members = [entry for entry in zipped.infolist() if _IN_WACZ.fullmatch(entry.filename)]
+        for entry in members:
+            if entry.file_size > _MAX_RATIO * max(entry.compress_size, 1):
+                raise InputError(f"{path}: {entry.filename} claims to be packed {_MAX_RATIO} times over: a zip bomb")
+    if not members:
+        raise InputError(f"{path}: no WARC files in its folder archive/, so this is no WACZ")
+    return [ArchiveFile(path, name) for name in dict.fromkeys(entry.filename for entry in members)]
+
+
+def seeds_of_wacz(path: Path) -> list[str]:
+    """The pages that its list marks as seeds."""
+    found: dict[str, None] = {}
+    with _zip_at(path) as zipped:
+        for name in ("pages/pages.jsonl", "pages/extraPages.jsonl"):
+            if name in zipped.namelist():
+                try:
+                    with zipped.open(name) as file:
+                        lines = file.read(_MAX_PAGE_LIST_BYTES).splitlines()
+                except _ZIP_ERRORS:
+                    continue
+                found |= dict.fromkeys(url for url in map(_seed_in, lines) if url is not None)
+    return list(found)
+
+
+def _seed_in(line: bytes) -> str | None:
+    try:
+        page = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    is_seed = isinstance(page, dict) and page.get("seed") is True and isinstance(page.get("url"), str)
+    return canonical_url(page["url"]) if is_seed else None
+
+
+def _file_at(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _zip_at(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(_file_at(path))
+    except _ZIP_ERRORS as error:
+        raise InputError(f"{path}: not a zip, or a damaged one ({error})") from None

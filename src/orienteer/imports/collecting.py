@@ -1,0 +1,195 @@
+"""Reads the records of a collection: what there is of each URL is noted, and pages go into the archive as they come.
+
+    response      a page, a redirect or an error goes into the archive; of an image or a file only that there is one
+    resource      a file that was archived without a response; a page if it is HTML
+    revisit       the page is as it was in an earlier record: of the same URL, or of one with the same payload
+    metadata      in WAT files: what Common Crawl says of a page
+
+Errors that pass (5xx, 429) say nothing of a page: it is left to be asked for. Where a URL was recorded more than once,
+the newest record counts; the older ones stay in the archive.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from orienteer.errors import CrawlFolderError
+from orienteer.fetch.headers import Headers
+from orienteer.fetch.outcome import Outcome, media_type, outcome_of
+from orienteer.fetch.settings import FetchSettings
+from orienteer.imports.archive_files import ArchiveFile
+from orienteer.imports.collection import Collection, Entry, Spool
+from orienteer.imports.http_message import Message, resource_of, response_of, truly_coded
+from orienteer.imports.packed import blocks
+from orienteer.imports.warc_records import Reading, Record, records
+from orienteer.imports.wat import wat_page
+from orienteer.store.archive import Archive
+from orienteer.store.record import ArchivedResponse
+from orienteer.url import canonical_url
+
+_WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit"), ("metadata",)
+_KEPT = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
+_TRUNCATED = frozenset(("length", "time", "disconnect", "unspecified"))
+_HEX_SHA1 = re.compile("[0-9a-fA-F]{40}")
+_NOT_MODIFIED = "server-not-modified"
+
+
+class _Revisit(NamedTuple):
+    """A page that is as it was elsewhere in the collection."""
+
+    url: str
+    time: float
+    refers_to: str | None
+    digest: bytes | None
+
+
+class Collector:
+    """Reads file after file; then `resolve`, and the `collection` says what there is."""
+
+    def __init__(self, archive: Archive, spool: Spool, fetch: FetchSettings) -> None:
+        self.collection = Collection()
+        self.reading = Reading()
+        self.n_passing = 0  # records of errors that pass
+        self.n_broken_json = 0
+        self.n_unresolved = 0  # revisits of what is not in the collection
+        self._archive = archive
+        self._spool = spool
+        self._fetch = fetch
+        self._revisits: list[_Revisit] = []
+
+    def read(self, file: ArchiveFile, tell: Callable[[int], None]) -> None:
+        """`tell` hears how many bytes of the file were read."""
+        kinds = _WAT_KINDS if file.is_wat else _WARC_KINDS
+        with file.opened() as stream:
+            for record in records(blocks(stream, file.name, tell), kinds, self.reading, file.name):
+                self._take(record)
+
+    def resolve(self) -> None:
+        """Find the pages that revisits speak of, now that all records are known."""
+        found = self.collection.with_digests({revisit.digest for revisit in self._revisits if revisit.digest})
+        for revisit in sorted(self._revisits, key=lambda revisit: revisit.time):
+            self._resolve(revisit, found)
+        self._revisits.clear()
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    def _take(self, record: Record) -> None:
+        if record.kind == "metadata":
+            return self._take_wat(record)
+        # Old writers put the URI in angle brackets, as the standard's examples did.
+        url = canonical_url(record.headers.get("warc-target-uri", "").strip("<>"))
+        if url is None:
+            return
+        time = time_of(record.headers.get("warc-date", ""))
+        digest = sha1_of(record.headers.get("warc-payload-digest", ""))
+        if record.kind == "revisit":
+            return self._take_revisit(record, url, time, digest)
+        if record.kind == "resource":
+            message: Message | None = resource_of(record.block, record.headers.get("content-type", ""))
+        else:
+            message = response_of(record.block)
+        if message is not None:
+            self._take_answer(url, time, message, digest, record.headers.get("warc-truncated"))
+
+    def _take_answer(
+        self, url: str, time: float, message: Message, digest: bytes | None, truncated: str | None = None
+    ) -> None:
+        outcome = self._outcome(message.status, message.headers, url)
+        if outcome.is_transient or outcome is Outcome.NOT_MODIFIED:
+            self.n_passing += outcome.is_transient
+            return
+        place = None
+        if outcome in _KEPT:
+            message = truly_coded(message, self._fetch.max_decoded_bytes)
+            reason = truncated if truncated in _TRUNCATED else None
+            place = self._archive.append(
+                ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
+            )
+        self.collection.add(url, Entry(time, outcome, message.status, media_type(message.headers), place), digest)
+
+    def _outcome(self, status: int, headers: Headers, url: str) -> Outcome:
+        outcome = outcome_of(status, headers, url)
+        is_unwanted = outcome is Outcome.OK and not self._fetch.wants(media_type(headers))
+        return Outcome.UNWANTED_TYPE if is_unwanted else outcome
+
+    def _take_revisit(self, record: Record, url: str, time: float, digest: bytes | None) -> None:
+        message = response_of(record.block)
+        if message is not None and message.status < 300:
+            if self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE:
+                return
+        refers_to = canonical_url(record.headers.get("warc-refers-to-target-uri", "").strip("<>"))
+        if refers_to is None and _NOT_MODIFIED in record.headers.get("warc-profile", ""):
+            refers_to = url
+        self._revisits.append(_Revisit(url, time, refers_to, digest))
+
+    def _resolve(self, revisit: _Revisit, by_digest: dict[bytes, int]) -> None:
+        own = self.collection.find(revisit.url)
+        if own is not None and self._is_same(own, revisit):
+            return
+        other = None if revisit.refers_to is None else self.collection.find(revisit.refers_to)
+        if other is None or not self._is_same(other, revisit):
+            other = by_digest.get(revisit.digest or b"")
+        entry = None if other is None else self.collection.entry(other)
+        if entry is None or entry.archived is None:
+            self.n_unresolved += 1
+            return
+        try:
+            page = self._archive.read(entry.archived)
+        except CrawlFolderError:
+            self.n_unresolved += 1
+            return
+        lines = [f"HTTP/1.1 {page.status} -", *(f"{name}: {value}" for name, value in page.headers), "", ""]
+        raw = "\r\n".join(lines).encode("latin-1", "replace")
+        message = Message(page.status, Headers(page.headers), raw, page.body)
+        self._take_answer(revisit.url, revisit.time, message, revisit.digest)
+
+    def _is_same(self, place: int, revisit: _Revisit) -> bool:
+        """Whether the entry may be what the revisit speaks of."""
+        known = self.collection.digest(place)
+        return revisit.digest is None or known is None or known == revisit.digest
+
+    def _take_wat(self, record: Record) -> None:
+        try:
+            page = wat_page(record.block)
+        except ValueError:
+            self.n_broken_json += 1
+            return
+        if page is None:
+            return
+        outcome = self._outcome(page.status, page.headers, page.url)
+        if outcome.is_transient or outcome is Outcome.NOT_MODIFIED:
+            self.n_passing += outcome.is_transient
+            return
+        place = self._spool.append(page.packed()) if outcome in _KEPT else None
+        entry = Entry(time_of(page.date), outcome, page.status, media_type(page.headers), spooled=place)
+        self.collection.add(page.url, entry, sha1_of(page.payload_digest))
+
+
+def time_of(date: str) -> float:
+    """Seconds since 1970 of a WARC-Date; 0 where it is none.
+
+    >>> time_of("2020-01-01T00:00:00Z"), time_of("20200101000000"), time_of("yesterday")
+    (1577836800.0, 1577836800.0, 0.0)
+    """
+    try:
+        found = datetime.fromisoformat(date) if "-" in date else datetime.strptime(date, "%Y%m%d%H%M%S")
+        return max(0.0, (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def sha1_of(text: str) -> bytes | None:
+    """The digest in `sha1:BASE32` or `sha1:HEX`; None where it is another kind."""
+    kind, _, digest = text.strip().rpartition(":")
+    if kind.lower() not in ("", "sha1"):
+        return None
+    try:
+        found = bytes.fromhex(digest) if _HEX_SHA1.fullmatch(digest) else base64.b32decode(digest.upper())
+    except (ValueError, binascii.Error):
+        return None
+    return found if len(found) == 20 else None

@@ -1,0 +1,61 @@
+"""What an import came to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from orienteer.graph.coverage import Certificate
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """`made` is "crawl" or "graph".
+
+    Records: `n_records` of any kind were read; at `n_damaged` places something could not be, the first of which is
+    `first_damage`; `n_too_large` were passed over. `n_passing` answers were errors that pass, `n_unresolved` said that
+    a page is as it was, and that is not here: these pages wait in the frontier with the others that are known.
+
+    Pages: `n_known` in all, of which `n_fetched` are there, redirects among them, `n_failed` are none, and `n_blocked`
+    were refused. To `n_unlinked` of them no link leads; `n_outside` are outside the scope and left out. `n_listed` were
+    named by lists of URLs. `has_texts`: there is something to search.
+    """
+
+    folder: Path
+    made: str
+    n_known: int = 0
+    n_links: int = 0
+    n_records: int = 0
+    n_damaged: int = 0
+    first_damage: str = ""
+    n_too_large: int = 0
+    n_passing: int = 0
+    n_unresolved: int = 0
+    n_fetched: int = 0
+    n_failed: int = 0
+    n_blocked: int = 0
+    n_unlinked: int = 0
+    n_outside: int = 0
+    n_listed: int = 0
+    n_frontier: int = 0
+    has_texts: bool = False
+    seeds: tuple[str, ...] = ()
+    seeds_are_guessed: bool = False
+    certificate: Certificate | None = None
+    notes: tuple[str, ...] = ()
+    elapsed_s: float = 0.0
+    cpu_s: float = 0.0
+
+    @property
+    def n_done(self) -> int:
+        return self.n_fetched + self.n_failed + self.n_blocked
+
+    @property
+    def pages_per_cpu_s(self) -> float:
+        n_pages = self.n_known if self.made == "graph" else self.n_done
+        return n_pages / self.cpu_s if self.cpu_s else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        facts = asdict(self) | {"folder": str(self.folder), "pages_per_cpu_s": self.pages_per_cpu_s}
+        return facts | {"certificate": None if self.certificate is None else self.certificate.as_dict()}

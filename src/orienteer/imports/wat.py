@@ -1,0 +1,138 @@
+"""WAT records: what Common Crawl says of a page in JSON: its headers, its title and its links, but not its text.
+
+    Envelope
+        WARC-Header-Metadata        WARC-Type, WARC-Target-URI, WARC-Date, WARC-Payload-Digest
+        Payload-Metadata / HTTP-Response-Metadata
+            Response-Message        Status
+            Headers                 a name, and a value or several
+            HTML-Metadata           Head (Title, Base, Metas, Link) and Links: {"path": "A@/href", "url": "..."}
+
+Whoever makes such a file can put anything anywhere: what is not of the kind it should be counts as not there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from orienteer.extract.page import MAX_LINKS, Page
+from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
+from orienteer.fetch.headers import Headers
+from orienteer.url import canonical_url
+
+_FOLLOWED = frozenset(("A@/href", "AREA@/href", "FRAME@/src", "IFRAME@/src"))
+_FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
+_MAX_TITLE_CHARS = 1_000
+
+
+class WatPage(NamedTuple):
+    """`links` and `title` are of an HTML page; for anything else there are none."""
+
+    url: str
+    date: str
+    payload_digest: str
+    status: int
+    headers: Headers
+    title: str = ""
+    links: tuple[str, ...] = ()
+    noindex: bool = False
+    nofollow: bool = False
+
+    def packed(self) -> bytes:
+        """As the spool keeps it: what `page_of` needs."""
+        facts = [self.headers.items(), self.title, self.links, self.noindex, self.nofollow]
+        return json.dumps(facts).encode("utf-8", "replace")
+
+
+def wat_page(block: bytes) -> WatPage | None:
+    """What a WAT record says of a response; None for what it says of a request. ValueError: this is no such JSON."""
+    try:
+        envelope = _table(json.loads(block), "Envelope")
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    about = _table(envelope, "WARC-Header-Metadata")
+    response = _table(_table(envelope, "Payload-Metadata"), "HTTP-Response-Metadata")
+    url = canonical_url(_text(about, "WARC-Target-URI"))
+    if _text(about, "WARC-Type") != "response" or url is None or not response:
+        return None
+    status = _text(_table(response, "Response-Message"), "Status")
+    headers = Headers(_headers(_table(response, "Headers")))
+    page = WatPage(
+        url,
+        _text(about, "WARC-Date"),
+        _text(about, "WARC-Payload-Digest"),
+        int(status) if status.isdecimal() and len(status) == 3 else 0,
+        headers,
+    )
+    html = _table(response, "HTML-Metadata")
+    return _read(page, html) if html else page
+
+
+def page_of(packed: bytes, url: str) -> tuple[Headers, Page]:
+    """The headers and the page that `WatPage.packed` made."""
+    headers, title, links, noindex, nofollow = json.loads(packed)
+    page = Page(
+        links=links, title=title, text="", headings=[], anchors=[], description="", language="", charset="",
+        canonical=None, noindex=noindex, nofollow=nofollow, n_links_dropped=0,
+    )  # fmt: skip
+    return Headers((name, value) for name, value in headers), page
+
+
+def _read(page: WatPage, html: dict[str, Any]) -> WatPage:
+    head = _table(html, "Head")
+    rules = rules_of_header("\n".join(page.headers.get_all("x-robots-tag"))) | _rules(head)
+    base = canonical_url(_text(head, "Base"), page.url) if _text(head, "Base") else None
+    links: dict[str, None] = {}
+    for reference in () if rules.nofollow else _references(head, html):
+        link = canonical_url(reference.partition("#")[0], base or page.url)
+        if link is not None:
+            links[link] = None
+            if len(links) == MAX_LINKS:
+                break
+    title = " ".join(_text(head, "Title").split())[:_MAX_TITLE_CHARS]
+    return page._replace(title=title, links=tuple(links), noindex=rules.noindex, nofollow=rules.nofollow)
+
+
+def _references(head: dict[str, Any], html: dict[str, Any]) -> Iterator[str]:
+    for entry in _tables(head, "Link"):
+        if not _FOLLOWED_RELATIONS.isdisjoint(_relations(entry)):
+            yield _text(entry, "url")
+    for entry in _tables(html, "Links"):
+        if _text(entry, "path") in _FOLLOWED and "nofollow" not in _relations(entry):
+            yield _text(entry, "url")
+
+
+def _relations(entry: dict[str, Any]) -> list[str]:
+    return _text(entry, "rel").lower().split()
+
+
+def _rules(head: dict[str, Any]) -> RobotRules:
+    rules = RobotRules()
+    for entry in _tables(head, "Metas"):
+        if _text(entry, "name").strip().lower() == "robots":
+            rules |= rules_of(_text(entry, "content"))
+    return rules
+
+
+def _headers(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str):
+                # As headers come over the wire: bytes, one a letter.
+                yield name, one.encode("utf-8", "replace").decode("latin-1")
+
+
+def _table(value: Any, name: str) -> dict[str, Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _tables(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = value.get(name)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _text(value: dict[str, Any], name: str) -> str:
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
