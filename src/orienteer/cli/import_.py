@@ -63,7 +63,8 @@ def print_report(report: ImportReport) -> None:
 
     out = display.console()
     if report.made == "graph":
-        out.print(f"{report.folder}: a graph of {report.n_known:,} pages, {report.n_links:,} links.", markup=False)
+        made = f"{report.folder}: a graph of {report.n_known:,} pages, {report.n_links:,} links."
+        out.print(made, markup=False, soft_wrap=True)
         out.print(f"Look at it with: orienteer graph info {report.folder}", markup=False, soft_wrap=True)
         return
     rows = facts_grid()

@@ -56,7 +56,8 @@ class Library:
     ) -> None:
         self.epoch = epoch
         self.counts: Counter[VisitKind] = Counter()
-        self.places: dict[int, Position] = {}  # of answers that stand in the archive before they are entered, by page
+        # By page, of answers that stand in the archive before they are entered, or are known not to: imported ones.
+        self.places: dict[int, Position | None] = {}
         self._archive = folder.archive
         self._database = folder.database
         self._settings = settings

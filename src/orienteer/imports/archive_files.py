@@ -135,6 +135,8 @@ def _file_at(path: Path) -> BinaryIO:
 
 def _zip_at(path: Path) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(_file_at(path))
+        return zipfile.ZipFile(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
     except _ZIP_ERRORS as error:
         raise InputError(f"{path}: not a zip, or a damaged one ({error})") from None

@@ -25,6 +25,7 @@ from orienteer.crawl.figures import Watch
 from orienteer.crawl.ledger import Ledger
 from orienteer.crawl.live import LiveCrawl
 from orienteer.crawl.plan import CrawlPlan, canonical_seeds
+from orienteer.crawl.scope import Scope
 from orienteer.crawl.session import IMPORTED, Report, reported
 from orienteer.crawl.warm_up import warm_up
 from orienteer.errors import InputError
@@ -166,7 +167,10 @@ class _Import:
         guessed = guessed_seeds(collection, self._listed.urls)
         if not guessed:
             raise InputError(f"{self._sources[0].path}: {len(collection):,} answers in it, but none is a page")
-        return canonical_seeds(guessed), True
+        inside = Scope(self._first_plan.scope, guessed).contains(guessed)
+        if not inside.any():
+            raise InputError(f"{self._sources[0].path}: no page of it is inside the scope (allow, deny)")
+        return canonical_seeds([seed for seed, is_inside in zip(guessed, inside, strict=True) if is_inside]), True
 
     def _note(self, ledger: Ledger, collection: Collection) -> None:
         """What the folder is to know of where it comes from."""

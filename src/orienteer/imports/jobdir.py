@@ -25,6 +25,7 @@ from orienteer.url import canonical_url
 
 _QUEUE, _SEEN = "requests.queue", "requests.seen"
 _CHUNK = re.compile(r"q\d{5,}")
+_HEX_LINE = re.compile(rb"[0-9a-f]{16,80}\r?\n")
 _ABOUT_QUEUES = ("active.json", "info.json")
 _SIZE_BYTES = 4
 _MAX_REQUEST_BYTES = 16 << 20
@@ -126,8 +127,16 @@ def _start_of(chunk: Path) -> int:
 
 
 def _n_seen(path: Path) -> int:
+    """Fingerprints come one a line, as digits, or (in newer versions) as bytes, each with its length before it."""
     try:
         with path.open("rb") as file:
-            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+            if _HEX_LINE.match(file.read(100)):
+                file.seek(0)
+                return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+            file.seek(0)
+            n_seen = 0
+            while len(head := file.read(2)) == 2 and len(file.read(int.from_bytes(head))) == int.from_bytes(head):
+                n_seen += 1
+            return n_seen
     except OSError:
         return 0

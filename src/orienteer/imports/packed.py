@@ -24,6 +24,8 @@ _CHUNK_BYTES = 1 << 16  # small, since what follows a member is copied each time
 _PLAIN_BYTES = 1 << 20
 _STEP_BYTES = 1 << 20
 _MAX_HELD_BYTES = 40 << 20
+_MAX_TRIED_BYTES = 1 << 18
+_MAX_IN_VAIN = 1_000
 
 
 class Packing(NamedTuple):
@@ -54,6 +56,7 @@ def _read(file: BinaryIO, size: int, tell: Callable[[int], None]) -> Iterator[by
 
 def _unpacked(chunks: Iterator[bytes], packing: Packing) -> Iterator[bytes | None]:
     rest = b""
+    n_in_vain = 0
     while True:
         rest, between = _next_member(rest, chunks, packing.magic)
         if between.strip(b"\0"):
@@ -63,10 +66,12 @@ def _unpacked(chunks: Iterator[bytes], packing: Packing) -> Iterator[bytes | Non
         member = _Member(packing, rest, chunks)
         try:
             yield from member
-            rest = member.rest
+            rest, n_in_vain = member.rest, 0
         except _ERRORS:
             yield MISSING
-            rest = member.behind_damage
+            # The bytes that a member begins with may stand anywhere: what comes next is tried, but not for ever.
+            n_in_vain += 1
+            rest = member.tried[1:] if n_in_vain % _MAX_IN_VAIN else b""
 
 
 def _next_member(rest: bytes, chunks: Iterator[bytes], magic: bytes) -> tuple[bytes, bytes]:
@@ -85,18 +90,20 @@ def _next_member(rest: bytes, chunks: Iterator[bytes], magic: bytes) -> tuple[by
 
 
 class _Member:
-    """One member, as it is unpacked; then `rest` is what follows it, or `behind_damage` what may still be good."""
+    """One member, as it is unpacked; then `rest` is what follows it.
+
+    `tried` are the bytes to look at again if it fails: all that it had, or the last of them.
+    """
 
     def __init__(self, packing: Packing, first: bytes, chunks: Iterator[bytes]) -> None:
         self._decoder = packing.new()
         self._chunks = chunks
-        self._first = first
         self.rest = b""
-        self.behind_damage = first[1:]
+        self.tried = first
 
     def __iter__(self) -> Iterator[bytes]:
         held: list[bytes] = []
-        n_held, data = 0, self._first
+        n_held, data = 0, self.tried
         while not self._decoder.eof:
             part = self._decoder.decompress(data, _STEP_BYTES)
             held.append(part)
@@ -106,9 +113,10 @@ class _Member:
                 held, n_held = [], 0
             data = b""
             if not self._decoder.eof and self._decoder.needs_input:
-                data = self.behind_damage = next(self._chunks, b"")
+                data = next(self._chunks, b"")
                 if not data:
                     yield b"".join(held)  # what came before the cut is as good as it ever was
                     raise EOFError
+                self.tried = self.tried + data if len(self.tried) < _MAX_TRIED_BYTES else data
         self.rest = self._decoder.unused_data
         yield b"".join(held)

@@ -114,6 +114,7 @@ class Teller:
 
     def _take_in(self, page: int, url: str, place: int, entry: Entry) -> None:
         request = Request(url, page)
+        self._ledger.library.places[page] = entry.archived
         if entry.spooled is not None:
             headers, content = page_of(self._spool.read(entry.spooled), url)
             answer = Fetched(request, entry.outcome, entry.status, headers=headers, started_at=entry.time)
@@ -127,7 +128,6 @@ class Teller:
             answer = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
             return self._live.take_in_page(page, answer, None, _NOW)
         answer = self._archived(request, entry)
-        self._ledger.library.places[page] = entry.archived
         self._live.n_bytes += len(answer.body)
         self._live.take_in_page(page, answer, self._live.read_page(answer), _NOW)
 

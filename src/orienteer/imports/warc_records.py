@@ -127,10 +127,10 @@ class _Stream:
     def head(self) -> bytes:
         """The version line and the headers."""
         while True:
-            end = _HEAD_END.search(self._data)
+            end = _HEAD_END.search(self._data, 0, _MAX_HEAD_BYTES)
             if end is not None:
                 return self.take(end.end())
-            if len(self._data) > _MAX_HEAD_BYTES:
+            if len(self._data) >= _MAX_HEAD_BYTES:
                 del self._data[:1]  # not to come by here again
                 raise _Gap
             self._want()

@@ -49,8 +49,8 @@ def wat_page(block: bytes) -> WatPage | None:
     """What a WAT record says of a response; None for what it says of a request. ValueError: this is no such JSON."""
     try:
         envelope = _table(json.loads(block), "Envelope")
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is no JSON: {error}") from None
     about = _table(envelope, "WARC-Header-Metadata")
     response = _table(_table(envelope, "Payload-Metadata"), "HTTP-Response-Metadata")
     url = canonical_url(_text(about, "WARC-Target-URI"))
@@ -85,7 +85,7 @@ def _read(page: WatPage, html: dict[str, Any]) -> WatPage:
     base = canonical_url(_text(head, "Base"), page.url) if _text(head, "Base") else None
     links: dict[str, None] = {}
     for reference in () if rules.nofollow else _references(head, html):
-        link = canonical_url(reference.partition("#")[0], base or page.url)
+        link = canonical_url(reference.partition("#")[0], base or page.url) if reference else None
         if link is not None:
             links[link] = None
             if len(links) == MAX_LINKS:
