@@ -37,8 +37,10 @@ from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph, grown
 from orienteer.graph.push import Links
+from orienteer.notebook import facts_html
 from orienteer.policies.focused import AboutPage, FocusedPolicy
 from orienteer.policies.policy import Policy, Priorities, TrustedPages
+from orienteer.wording import counted
 
 
 class PageState(IntEnum):
@@ -265,6 +267,21 @@ class Crawl:
     def guarantee(self) -> float:
         """The coverage proved by the policy itself, or by the certificate where it proves none."""
         return self.policy.guarantee if self._believes_policy() else self.certificate().lower
+
+    def __repr__(self) -> str:
+        (_, n_done), (_, n_blocked), (_, n_waiting) = self._counts()
+        blocked = f"{n_blocked:,} blocked, " if n_blocked else ""
+        why = "" if self.stopped_because is None else f"; stopped by {self.stopped_because}"
+        return f"<Crawl by {self.policy.name}: {counted(n_done, 'page')} done, {blocked}{n_waiting:,} to fetch{why}>"
+
+    def _repr_html_(self) -> str:
+        proved = self.coverage.certificate(np.array(self.blocked_pages, np.uint32))
+        facts = [("policy", self.policy.name), *self._counts(), ("certificate", str(proved))]
+        return facts_html("Crawl", [*facts, ("stopped by", self.stopped_because or "")])
+
+    def _counts(self) -> list[tuple[str, int]]:
+        n_waiting = len(self.frontier) + len(self._in_flight)
+        return [("pages done", len(self.order)), ("blocked", len(self.blocked_pages)), ("to fetch", n_waiting)]
 
     def _believes_policy(self) -> bool:
         """Whether the policy's own proof decides. It does not hold with redirects, hidden trust, or sitemaps."""

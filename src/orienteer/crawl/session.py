@@ -21,6 +21,7 @@ from orienteer.crawl.warm_up import warm_up
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.graph.coverage import Certificate
+from orienteer.notebook import facts_html
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, settings_of_folder
@@ -47,6 +48,24 @@ class Report:
             facts[name] = None if proved is None else proved.as_dict()
         del facts["refresh"]  # it is in crawl.toml
         return facts
+
+    def __repr__(self) -> str:
+        pages = f"{self.figures.n_fetched:,} pages fetched, {self.figures.n_frontier:,} left in the frontier"
+        return f"<Report: {pages}; {self.figures.certificate}; stopped by {self.stopped_because}>"
+
+    def _repr_html_(self) -> str:
+        figures = self.figures
+        facts = [
+            ("folder", self.folder),
+            ("goal", "reached" if self.goal_reached else "not reached"),
+            ("stopped by", self.stopped_because),
+            ("certificate", figures.certificate),
+            ("fetched", figures.n_fetched),
+            ("failed", figures.n_failed),
+            ("blocked", figures.n_blocked),
+            ("in the frontier", figures.n_frontier),
+        ]
+        return facts_html("Report of a crawl", facts)
 
 
 def live_crawl(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import Certificate, Coverage, percent
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
+from orienteer.notebook import data_frame, facts_html
 from orienteer.policies.policy import TrustedPages
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,16 @@ class Trace:
         sources = self._sources(page, before, trust)
         return Explanation(page, position, trust, float(coverage.p[page]), frontier_position, sources)
 
+    def as_dict(self) -> dict[str, NDArray[Any] | list[str]]:
+        """A row for each fetch, in order, as columns: `page`, and `url`, `guarantee` and `time_s` where known."""
+        urls = None if self.graph.urls is None else [self.graph.urls[page] for page in self.order.tolist()]
+        known: dict[str, Any] = {"url": urls, "guarantee": self.guarantees, "time_s": self.times_s}
+        return {"page": self.order} | {name: values for name, values in known.items() if values is not None}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a data frame; its index is the place in the order."""
+        return data_frame(self.as_dict())
+
     def _sources(self, page: int, fetched: NDArray[np.uint32], trust: float) -> tuple[tuple[int, float], ...]:
         """The fetched pages that link to `page`, with the share of the page's mass that each passed on."""
         linking = np.intersect1d(self.graph.reverse().links(page), fetched)
@@ -138,3 +153,12 @@ class Trace:
     def __repr__(self) -> str:
         proved = "" if self.proved is None else f"{self.proved:.4f} proved, "
         return f"<Trace of {self.policy}: {self.n_fetched:,} pages fetched, {proved}stopped by {self.stopped_because}>"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("policy", self.policy),
+            ("pages fetched", self.n_fetched),
+            ("proved", "" if self.proved is None else percent(self.proved)),
+            ("stopped by", self.stopped_because),
+        ]
+        return facts_html("Trace", facts)

@@ -32,6 +32,7 @@ from orienteer.graph.link_graph import LinkGraph, page_ids
 from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import inlined, kernel
+from orienteer.notebook import facts_html
 
 _DECIDED = 1e-12  # of the mass: what is left to push changes no answer
 # Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring, and whether it
@@ -60,6 +61,18 @@ class Certificate:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"text": str(self)}
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self}>"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("at least", percent(self.lower)),
+            ("at most", percent(self.upper, up=True)),
+            ("on pages to fetch", percent(self.frontier, up=True)),
+            ("blocked", percent(self.blocked, up=True) if self.blocked else ""),
+        ]
+        return facts_html("Certificate: a surfer's time on pages fetched", facts)
 
     def __str__(self) -> str:
         text = f"at least {percent(self.lower)}, at most {percent(self.upper, up=True)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +16,14 @@ from orienteer.graph.estimation.outlook import Outlook
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
+from orienteer.notebook import data_frame, rows_html
 from orienteer.progress import Progress, silent
 
+if TYPE_CHECKING:
+    import pandas
+
 _TRUE_TOLERANCE = 1e-10
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,21 @@ class Estimate:
     select: str
     method: str
     estimation: Estimation
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each page of the domain: its id, and its rank in the whole web."""
+        return data_frame({"page": self.local, "rank": self.rank})
+
+    def __repr__(self) -> str:
+        return (
+            f"<Estimate: {len(self.local):,} pages ranked by {self.method}, {len(self.fetched):,} fetched around them>"
+        )
+
+    def _repr_html_(self) -> str:
+        best = np.argsort(-self.rank, kind="stable")[:_SHOWN]
+        rows = [(number, int(self.local[k]), float(self.rank[k])) for number, k in enumerate(best, 1)]
+        title = repr(self).strip("<>")
+        return rows_html(title, ("", "page", "rank"), rows, len(self.local) - len(rows))
 
     @property
     def outlook(self) -> Outlook:

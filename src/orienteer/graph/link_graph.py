@@ -20,10 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.errors import GraphFileError, InputError
 from orienteer.graph import csr
 from orienteer.graph.url_table import UrlTable
+from orienteer.notebook import data_frame, facts_html
 from orienteer.progress import Progress, silent
 
 if TYPE_CHECKING:
     import networkx
+    import pandas
     import scipy.sparse
 
 
@@ -178,6 +180,12 @@ class LinkGraph:
 
         return bridge.from_networkx(graph)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each page: `url` and `host` where known, `out_links` and `in_links`; the index is its id."""
+        known = {"url": None if self.urls is None else list(self.urls), "host": self.hosts}
+        columns = {name: values for name, values in known.items() if values is not None}
+        return data_frame(columns | {"out_links": self.out_degrees(), "in_links": self.in_degrees()})
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinkGraph):
             return NotImplemented
@@ -198,6 +206,12 @@ class LinkGraph:
         known = [name for name, value in (("hosts", self.hosts), ("urls", self.urls)) if value is not None]
         extra = f", with {' and '.join(known)}" if known else ""
         return f"<LinkGraph: {self.n_pages:,} pages, {self.n_links:,} links{extra}>"
+
+    def _repr_html_(self) -> str:
+        n_hosts = "" if self.hosts is None else int(self.hosts.max(initial=-1)) + 1
+        first = "" if self.urls is None or not self.n_pages else self.urls[0]
+        facts = [("pages", self.n_pages), ("links", self.n_links), ("hosts", n_hosts), ("first page", first)]
+        return facts_html("LinkGraph", facts)
 
 
 def page_ids(name: str, values: ArrayLike, n_pages: int) -> NDArray[np.uint32]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.graph.coverage import Certificate
+from orienteer.notebook import facts_html
+from orienteer.wording import counted
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,25 @@ class ImportReport:
     def pages_per_cpu_s(self) -> float:
         n_pages = self.n_known if self.made == "graph" else self.n_done
         return n_pages / self.cpu_s if self.cpu_s else 0.0
+
+    def __repr__(self) -> str:
+        if self.made == "graph":
+            return f"<ImportReport: a graph of {self.n_known:,} pages, {self.n_links:,} links>"
+        damage = f", {self.n_damaged:,} places damaged" if self.n_damaged else ""
+        return f"<ImportReport: {counted(self.n_fetched, 'page')} fetched, {self.n_frontier:,} in the frontier{damage}>"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("folder", self.folder),
+            ("records", self.n_records),
+            ("places damaged", self.n_damaged),
+            ("pages", self.n_known),
+            ("fetched", self.n_fetched),
+            ("in the frontier", self.n_frontier),
+            ("left out", self.n_outside),
+            ("certificate", self.certificate or ""),
+        ]
+        return facts_html(f"Import of a {self.made}", [(name, fact) for name, fact in facts if fact != 0])
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "pages_per_cpu_s": self.pages_per_cpu_s}

@@ -15,13 +15,14 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError, InputError
+from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
 from orienteer.search.indexing import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
@@ -35,6 +36,10 @@ from orienteer.search.words import way_of
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
 from orienteer.store.survey import holder_of
+from orienteer.wording import counted, plain
+
+if TYPE_CHECKING:
+    import pandas
 
 MAX_RESULTS = 10_000  # that one can page through
 _FEW = 3  # results, so that a slip of the pen is looked for
@@ -93,6 +98,20 @@ class Results:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each hit."""
+        names = ("position", "url", "title", "snippet", "score", "text_score", "local_rank", "global_rank", "relevance")
+        return data_frame({name: [getattr(hit, name) for hit in self.hits] for name in (*names, "language", "time")})
+
+    def __repr__(self) -> str:
+        best = f"; first: {plain(self.hits[0].url, 80)}" if self.hits else ""
+        return f"<Results of {plain(self.query, 60)!r}: {counted(self.total, 'page')} found{best}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(hit.position, hit.title, hit.url, hit.snippet) for hit in self.hits]
+        title = f"{counted(self.total, 'page')} found for {self.query}"
+        return rows_html(title, ("", "title", "url", "snippet"), rows, self.total - len(rows))
 
 
 class _View(NamedTuple):

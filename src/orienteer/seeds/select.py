@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.notebook import data_frame, rows_html
 from orienteer.progress import Progress, silent
 from orienteer.seeds import all_methods, make_method, settings_of
 from orienteer.seeds.cover import Cover, Seed, chosen
 from orienteer.seeds.parts import Division, Part, parts_of, shared_out
 from orienteer.seeds.seed_method import Approximation, SeedMethod
 from orienteer.seeds.value import Value, page_values
+
+if TYPE_CHECKING:
+    import pandas
+
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,20 @@ class SeedSelection:
         if seed.part is None:
             return None
         return str(seed.part) if self.part_names is None else self.part_names[seed.part]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each seed, in the order chosen: its page, and what it adds to those before it."""
+        names = ("page", "n_pages", "value")
+        return data_frame({name: [getattr(seed, name) for seed in self.seeds] for name in names})
+
+    def __repr__(self) -> str:
+        chosen = f"{len(self.seeds):,} seeds by {self.method}, {self.hops} hops"
+        return f"<SeedSelection: {chosen}; they cover {self.n_covered:,} of {self.n_pages:,} pages>"
+
+    def _repr_html_(self) -> str:
+        rows = [(number, seed.page, seed.n_pages, seed.value) for number, seed in enumerate(self.seeds[:_SHOWN], 1)]
+        title = repr(self).strip("<>")
+        return rows_html(title, ("", "page", "adds pages", "adds value"), rows, len(self.seeds) - len(rows))
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
