@@ -40,13 +40,13 @@ class Query(NamedTuple):
 
 
 class QueryMaker:
-    """Makes queries for the pages of an index, the same ones every time."""
+    """Makes queries for the pages of an index, the same ones for the same pages."""
 
     def __init__(self, folder: Path, held_out: bool) -> None:
         self._rng = np.random.default_rng(20260101)
         self._held_out = held_out
         self._index = folder / "index"
-        self._pages = [page for page in texts_of(folder) if _is_article(page)]
+        self._pages = sorted(filter(_is_article, texts_of(folder)), key=lambda page: page.url)
         self._titles: dict[str, set[str]] = {}
         for page in self._pages:
             self._titles.setdefault(page.title, set()).add(page.url)
@@ -104,13 +104,13 @@ class QueryMaker:
         """For each link to a page of ours whose text is not its title, that text, in lower case, and the page's URL."""
         pages = {page.id: page for page in self._pages if self._is_mine(page.title)}
         with sqlite3.connect(self._index / "pages.db") as database:
-            rows = database.execute("SELECT target, text FROM anchor ORDER BY target, text, source").fetchall()
+            rows = database.execute("SELECT target, text FROM anchor").fetchall()
         database.close()
-        return [
+        return sorted(
             (" ".join(_words(text.lower())), pages[target].url)
             for target, text in rows
             if target in pages and _words(text.lower()) != _words(pages[target].title.lower())
-        ]
+        )
 
 
 def _is_article(page: PageText) -> bool:
@@ -143,7 +143,7 @@ def leave_out(folder: Path, asked: list[Query]) -> None:
 def everyday_queries(folder: Path, n: int) -> dict[str, list[str]]:
     """What people may type, n of each kind: to see how long it takes, not what is found."""
     rng = np.random.default_rng(20260102)
-    pages = [page for page in texts_of(folder) if page.title and len(page.text) > _MIN_TEXT_CHARS]
+    pages = sorted(filter(_is_article, texts_of(folder)), key=lambda page: page.url)
     chosen = [pages[int(k)] for k in rng.choice(len(pages), n, replace=False)]
     n_pages = Counter(word for page in chosen for word in set(_words(page.text.lower())) if len(word) > 3)
     frequent = sorted(n_pages, key=lambda word: (-n_pages[word], word))[:400]

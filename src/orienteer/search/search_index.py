@@ -285,7 +285,8 @@ class SearchIndex:
                 markers[way] = Marker(ask, way)
             there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
             title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text)
-            if not snippet.marks and len(text.text) == LEAD_CHARS and (whole := source.page(text.id)) is not None:
+            is_unexplained = not snippet.marks and not title.marks and len(text.text) == LEAD_CHARS
+            if is_unexplained and (whole := source.page(text.id)) is not None:
                 snippet = markers[way].snippet(whole.text)
             hits.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
         return tuple(hits)
