@@ -63,7 +63,8 @@ class Project:
         own = {name: str(self.folder / "kept") if value == "FOLDER" else value for name, value in self.settings.items()}
         task = self.folder / "task.json"
         task.write_text(json.dumps({"settings": own, "start_urls": start_urls}))
-        environment = os.environ | {"http_proxy": f"http://{address}", "no_proxy": ""}
+        proxy = f"http://{address}"
+        environment = os.environ | {"http_proxy": proxy, "https_proxy": proxy, "no_proxy": ""}
         command = [sys.executable, "-m", "benchmarks.crawlers.scrapy_project", str(task)]
         return subprocess.Popen(command, env=environment)
 
@@ -149,7 +150,7 @@ def _rank_by_url(path: Path) -> dict[str, float]:
     rank = ori.pagerank(graph, trust / trust.sum(), tolerance=1e-9)
     by_url: dict[str, float] = {}
     for (url, _), value in zip(pages, rank.tolist(), strict=True):
-        by_url[url] = by_url.get(url, 0.0) + value
+        by_url[url.partition("#")[0]] = by_url.get(url.partition("#")[0], 0.0) + value  # answers have no fragment
     return by_url
 
 

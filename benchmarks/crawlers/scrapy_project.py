@@ -26,9 +26,11 @@ SETTINGS: dict[str, Any] = {
     "DOWNLOAD_DELAY": 0,
     "CONCURRENT_REQUESTS": 16,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
-    "LOG_LEVEL": "ERROR",
+    "LOG_LEVEL": "CRITICAL",  # three links to ftp: cannot be followed
     "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False,
+    # Whatever a page links to, nothing but the proxy is to be asked.
+    "DOWNLOAD_HANDLERS": dict.fromkeys(("data", "file", "ftp", "s3")),
     "ITEM_PIPELINES": {"benchmarks.crawlers.scrapy_project.ToFile": 300},
 }
 

@@ -48,7 +48,8 @@ class Project:
         (self.folder / "task.json").write_text(json.dumps(self.task))
         (self.folder / "stats.json").unlink(missing_ok=True)
         # Whatever the spider asks for, it is the fake web that answers.
-        environment = os.environ | {"http_proxy": f"http://{self.web.address}", "no_proxy": ""}
+        proxy = f"http://{self.web.address}"
+        environment = os.environ | {"http_proxy": proxy, "https_proxy": proxy, "no_proxy": ""}
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "tests.scrapy.run_spider", str(self.folder / "task.json")],

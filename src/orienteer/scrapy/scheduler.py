@@ -70,6 +70,7 @@ class Scheduler(BaseScheduler):
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._stats = crawler.stats
+        self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._notes = _link_notes(crawler)
         self._slots = Slots(crawler.engine.downloader)
         self._spider: Spider
@@ -166,10 +167,10 @@ class Scheduler(BaseScheduler):
         """Whether the request is accepted."""
         if request in self._by_request:
             request = request.copy()  # the spider yields the very one that the engine is still at
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        fingerprint = self._fingerprint(request)
         replaced = self._by_page.get(page_before) if source is None and page_before is not None else None
         if replaced is not None and request.dont_filter:
-            if fingerprint == self._crawler.request_fingerprinter.fingerprint(replaced.request):
+            if fingerprint == self._fingerprint(replaced.request):
                 replaced.again = request
                 return True
         linking = self._by_page.get(source) if source is not None else None
