@@ -73,6 +73,12 @@ def test_the_format_is_told_by_the_name(tmp_path: Path) -> None:
         format_of(tmp_path / "a.docx")
 
 
+def test_a_file_without_an_ending_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("127.0.0.1 localhost")
+    with pytest.raises(ori.InputError, match="cannot tell the format from a name without an ending"):
+        ori.LinkGraph.load(tmp_path / "hosts")
+
+
 def test_a_wrong_format_name_gets_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ori.InputError, match="did you mean 'parquet'"):
         shapes.cycle(3).save(tmp_path / "x", "parqet")

@@ -62,10 +62,13 @@ def format_of(path: Path) -> Format:
     for format in FORMATS.values():
         if format.matches(path):
             return format
-    if not path.suffix:
-        return FORMATS["bv"] if path.with_name(path.name + ".properties").is_file() else FORMATS["folder"]
+    if not path.suffix and path.with_name(path.name + ".properties").is_file():
+        return FORMATS["bv"]
+    if not path.suffix and not path.is_file():
+        return FORMATS["folder"]
     known = ", ".join(suffix for format in FORMATS.values() for suffix in format.suffixes)
-    raise InputError(f"{path}: cannot tell the format from the ending {path.suffix!r} (known: {known}, a folder)")
+    ending = f"the ending {path.suffix!r}" if path.suffix else "a name without an ending"
+    raise InputError(f"{path}: cannot tell the format from {ending} (known: {known}, a folder)")
 
 
 def _chosen(path: Path, name: str | None) -> Format:
