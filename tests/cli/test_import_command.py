@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -168,21 +171,27 @@ def test_a_folder_in_which_nothing_may_be_made(tmp_path: Path) -> None:
     assert "file" in refused("import", tmp_path / "x.warc", "-o", tmp_path / "file" / "crawl")
 
 
+def feed(fifo: Path) -> None:
+    """Records without an end, for as long as somebody reads."""
+    with contextlib.suppress(BrokenPipeError), fifo.open("wb") as out:
+        for k in itertools.count():
+            out.write(response(f"{A}/{k}", "x" * 20_000))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_import_that_is_stopped_leaves_no_crawl_and_can_be_made_again(number: int, tmp_path: Path) -> None:
-    fifo = tmp_path / "slow.warc"
+    fifo = tmp_path / "endless.warc"
     os.mkfifo(fifo)
+    feeder = threading.Thread(target=feed, args=[fifo])
+    feeder.start()
     command = [sys.executable, "-m", "orienteer", "import", str(fifo), "-o", str(tmp_path / "crawl")]
-    with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
-        fifo.open("wb") as out,  # opens when the other side does
-    ):
-        out.write(PAGES[0])
-        out.flush()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not leftovers(tmp_path):
             time.sleep(0.01)
         process.send_signal(number)
         _, stderr = process.communicate(timeout=60)
+    os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # the feeder may wait for a reader that never came
+    feeder.join(timeout=60)
     assert not (tmp_path / "crawl").exists()
     if number == signal.SIGINT:
         assert (process.returncode, stderr) == (130, "orienteer: interrupted\n")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from orienteer.cli import interruption
 from orienteer.progress import Progress
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def progress_bar() -> Iterator[Progress]:
 
     def show(stage: str, done: int, total: int) -> None:
         nonlocal bars, task
+        interruption.check()
         if not sys.stderr.isatty() or time.monotonic() - started < _PATIENCE_S:
             return
         if bars is None:

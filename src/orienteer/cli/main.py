@@ -6,8 +6,9 @@ Exit codes: 0 the goal was reached, 2 bad usage or bad input (one line on stderr
 
 from __future__ import annotations
 
-import signal
+import inspect
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -24,6 +25,7 @@ from orienteer.cli import (
     graph_info,
     import_,
     index,
+    interruption,
     replay,
     search,
     seeds,
@@ -36,9 +38,17 @@ from orienteer.cli import (
 )
 from orienteer.errors import OrienteerError
 
+_ABOUT = "A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth."
+_MORE = """
+Exit codes: 0, the goal was reached; 2, bad usage or bad input, said in one line; 3, it ended without reaching its goal;
+130, interrupted. With --json a command prints one JSON document on stdout, and nothing else.
+
+Orienteer has no environment variables of its own, but for _ORIENTEER_COMPLETE, by which shells ask for completions
+(orienteer --install-completion).
+"""
+
 app = typer.Typer(
     name="orienteer",
-    help="A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -50,26 +60,37 @@ topic_app = typer.Typer(
 )
 app.add_typer(topic_app, name="topic")
 
-app.command("demo")(demo.demo)
-app.command("crawl")(crawl.crawl)
-app.command("import")(import_.import_)
-app.command("status")(status.status)
-app.command("explain")(explain.explain)
-app.command("replay")(replay.replay)
-app.command("seeds")(seeds.seeds)
-app.command("estimate")(estimate.estimate)
-app.command("index")(index.index)
-app.command("search")(search.search)
-app.command("serve")(serve.serve)
-app.command("export")(export.export)
-app.command("simulate")(simulate.simulate)
-app.command("compare")(compare.compare)
-graph_app.command("info")(graph_info.info)
-graph_app.command("convert")(graph_convert.convert)
-graph_app.command("generate")(graph_generate.generate)
-topic_app.command("train")(topic_train.train)
-topic_app.command("train-policy")(topic_train_policy.train_policy)
-topic_app.command("test")(topic_test.examine)
+
+def _paragraphs(text: str | None) -> str:
+    """A text whose lines are as long as the terminal is wide: only empty lines end one."""
+    parts = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(" ".join(part.split()) for part in parts)
+
+
+def _add(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
+    group.command(name, help=_paragraphs(command.__doc__))(command)
+
+
+_add(app, "demo", demo.demo)
+_add(app, "crawl", crawl.crawl)
+_add(app, "import", import_.import_)
+_add(app, "status", status.status)
+_add(app, "explain", explain.explain)
+_add(app, "replay", replay.replay)
+_add(app, "seeds", seeds.seeds)
+_add(app, "estimate", estimate.estimate)
+_add(app, "index", index.index)
+_add(app, "search", search.search)
+_add(app, "serve", serve.serve)
+_add(app, "export", export.export)
+_add(app, "simulate", simulate.simulate)
+_add(app, "compare", compare.compare)
+_add(graph_app, "info", graph_info.info)
+_add(graph_app, "convert", graph_convert.convert)
+_add(graph_app, "generate", graph_generate.generate)
+_add(topic_app, "train", topic_train.train)
+_add(topic_app, "train-policy", topic_train_policy.train_policy)
+_add(topic_app, "test", topic_test.examine)
 
 
 def _print_version(wanted: bool) -> None:
@@ -80,29 +101,22 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_ABOUT, epilog=_paragraphs(_MORE))
 def main(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth."""
-
-
-class _Interrupted(BaseException):
-    """Ctrl-C. Typer would take a KeyboardInterrupt for itself and end without a word."""
-
-
-def _interrupt(*_: object) -> None:
-    raise _Interrupted
+    """What stands before any command."""
 
 
 def run() -> None:
     """Run the command line; what a user can cause ends in one line, never in a traceback."""
-    signal.signal(signal.SIGINT, _interrupt)
+    interruption.watch()
     try:
-        app()
+        code = app(prog_name="orienteer", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except OrienteerError as error:
         _end(str(error), 2)
-    except _Interrupted:
+    except interruption.Interrupted:
         _end("interrupted", 130)
     except BrokenPipeError:
         display.silence_stdout()
@@ -111,6 +125,21 @@ def run() -> None:
         _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except MemoryError:
         _end("not enough memory", 2)
+    except Exception as error:
+        _end_if_usage(error)
+        raise
+
+
+def _end_if_usage(error: Exception) -> None:
+    """What typer says of an option or an argument, as one line. Its versions have no name in common for such errors."""
+    if not hasattr(error, "format_message"):
+        return
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # type: ignore[attr-defined]  # the help
+        sys.exit(2)
+    context = getattr(error, "ctx", None)
+    path = "orienteer" if context is None else context.command_path
+    _end(f"{error.format_message().rstrip('.')} (see {path} --help)", 2)
 
 
 def _end(message: str, code: int) -> None:

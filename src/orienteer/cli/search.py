@@ -22,7 +22,7 @@ def search(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, with an index."),
     words: str = typer.Argument(help='What to look for: words, "a phrase", +must -not, site: host: title: url: lang:'),
     rank: str = typer.Option("blend", "--rank", help="Order: text, local (inside), global (outside) or blend."),
-    weight: float | None = typer.Option(None, "--weight", help="Weight of the rank, 0 to 1.  [default: by the order]"),
+    weight: float | None = typer.Option(None, "--weight", help="Weight of the rank, 0 to 1; default: by the order."),
     n: int = typer.Option(10, "-n", help="Results to show."),
     page: int = typer.Option(1, "--page", help="Which page of results."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import typer
+
+from orienteer.cli import display
 
 
 def serve(
@@ -20,6 +23,7 @@ def serve(
         help="Show this comparison, too: what `compare --json` printed; may be repeated.",
     ),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
+    json: bool = typer.Option(False, "--json", help="Print where they are as JSON, then serve."),
 ) -> None:
     """Show a crawl in the browser: search it, watch it, see how its hosts hang together.
 
@@ -28,7 +32,7 @@ def serve(
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
     """
-    show(folder, host, port, token, compare, open_browser)
+    show(folder, host, port, token, compare, open_browser, json)
 
 
 def show(
@@ -38,6 +42,7 @@ def show(
     token: str | None = None,
     comparisons: Sequence[Path] = (),
     open_browser: bool = False,
+    json: bool = False,
 ) -> None:
     """Serve the pages of a crawl folder until Ctrl-C."""
     import secrets
@@ -63,8 +68,11 @@ def show(
         app = create_app(folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons)
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={quote(known, safe='')}" if known else "")
-        print(f"{folder} is shown at {address}", flush=True)
-        print("Ctrl-C ends it.", flush=True)
+        if json:
+            display.print_json({"folder": str(folder), "address": address, "port": listener.getsockname()[1]})
+        else:
+            print(f"{folder} is shown at {address}\nCtrl-C ends it.")
+        sys.stdout.flush()
         if open_browser:
             import webbrowser
 

@@ -1,0 +1,36 @@
+"""Ctrl-C ends a command.
+
+It is an exception of its own, since typer would take a KeyboardInterrupt for itself and end without a word. One that
+comes up in a callback of compiled code can be lost there; so it is remembered, and comes up again wherever work tells
+how far it is.
+"""
+
+from __future__ import annotations
+
+import signal
+
+
+class Interrupted(BaseException):
+    """Somebody wants the command to end."""
+
+
+_is_wanted = False
+
+
+def watch() -> None:
+    """From now on Ctrl-C is an Interrupted."""
+    global _is_wanted
+    _is_wanted = False
+    signal.signal(signal.SIGINT, _interrupt)
+
+
+def check() -> None:
+    """End here, if the command is to end."""
+    if _is_wanted:
+        raise Interrupted
+
+
+def _interrupt(*_: object) -> None:
+    global _is_wanted
+    _is_wanted = True
+    raise Interrupted
