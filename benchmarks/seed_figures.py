@@ -41,6 +41,7 @@ from orienteer.evaluate.partial_crawl import ENTRY_SHARE, made_up_value, partial
 from orienteer.evaluate.report import write_figure
 from orienteer.evaluate.seed_compare import MIN_PAGES, RANDOM, SeedComparison, Web, compare_seeds_on
 from orienteer.evaluate.seed_plot import Row, figure_of_rows
+from orienteer.evaluate.verdict import VERDICTS
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds.parts import Division, parts_of
 
@@ -136,7 +137,7 @@ def _verdicts(all_found: list[Figures]) -> str:
 
 def _summary(findings: list[seed_claims.Finding]) -> str:
     counts = Counter(one.verdict for one in findings)
-    return ", ".join(f"{verdict} on {counts[verdict]}" for verdict in seed_claims.VERDICTS if counts[verdict])
+    return ", ".join(f"{verdict} on {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
 
 
 def _plot(found: Figures) -> Path:

@@ -5,17 +5,14 @@ import pytest
 
 from orienteer.evaluate import seed_claims
 from orienteer.evaluate.seed_claims import (
-    FAILS,
     GRAPH_BASED,
     HEURISTICS,
-    HOLDS,
-    IN_SHAPE,
-    VERDICTS,
     CoversMore,
     ImprovementMoves,
     over_random,
 )
 from orienteer.evaluate.seed_compare import SeedComparison, Series, compare_seeds
+from orienteer.evaluate.verdict import FAILS, HOLDS, IN_SHAPE, VERDICTS
 from tests.conftest import random_web
 
 

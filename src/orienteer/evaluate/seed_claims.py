@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.evaluate.seed_compare import RANDOM, SeedComparison
+from orienteer.evaluate.verdict import FAILS, HOLDS, IN_SHAPE
 
-HOLDS, IN_SHAPE, FAILS = "holds", "holds in shape", "does not hold"
-VERDICTS = (HOLDS, IN_SHAPE, FAILS)
 SIMILAR = 0.97  # of what another covers: as good as that
 
 _OUT_DEGREE, _PAGERANK, _MAX_OUT, _ROOT = "out-degree", "pagerank", "max-out", "root-scc(2)"

@@ -1,0 +1,56 @@
+"""What a run of an experiment gives: a finding for each claim, and the tables and figures behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from orienteer.reproduce.experiment import Claim, Expected
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a claim. `value` is the figure that decided it, `ours` the figures as people read them."""
+
+    claim: str
+    verdict: str
+    value: float
+    ours: str
+
+    def is_as(self, expected: Expected) -> bool:
+        return self.verdict == expected.verdict and abs(self.value - expected.value) <= expected.tolerance
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures in rows; all columns but the first are aligned to the right."""
+
+    title: str
+    headings: list[str]
+    rows: list[list[str]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure, and the name of its file without ending; `shows` is what to see in it."""
+
+    name: str
+    shows: str
+    figure: Figure
+
+
+@dataclass
+class Results:
+    """All that a run gives."""
+
+    findings: list[Finding] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # such as data that was not at hand
+
+    def finding_of(self, claim: Claim) -> Finding | None:
+        return next((one for one in self.findings if one.claim == claim.name), None)
