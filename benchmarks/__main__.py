@@ -1,17 +1,22 @@
-"""`python -m benchmarks [NAME ...]`: run them and put their results into RESULTS.md.
+"""`python -m benchmarks [NAME ...]`: run them, and put their results into RESULTS.md.
 
-Without names all but the slow ones run. A name runs that one; its section of RESULTS.md is replaced, the others stay.
+Without names all of them run, which takes hours; `quick` stands for those that take minutes. The section of each that
+has run is replaced, the others stay as they were, and the tables above them are made anew. With `summary` nothing runs:
+only those tables are.
 """
 
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 from pathlib import Path
 
+from benchmarks import goals, growth
+from benchmarks.results_file import Results
+
 RESULTS = Path(__file__).parent / "RESULTS.md"
 QUICK = [
+    "startup",
     "pagerank",
     "components",
     "formats",
@@ -41,30 +46,52 @@ SLOW = [
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
-own on the same data in the same run; ratios say more than seconds, because the machine is shared.
+own on the same data in the same run; ratios say more than seconds, because the machine is shared. Machine and versions
+stand in each section. What the papers claim is held against other webs in `experiments/`.
+
+## Goals
+
+What was set out to be reached, met or not:
+
+{goals}
+## Growth
+
+![CPU time and memory against the pages of the web, from 1 to 100 million](plots/growth.png)
+
+Both axes are logarithmic: what grows in proportion to the web is a straight line. The figures are in the sections
+`scale`, `crawl_scale`, `seeds` and `global_rank_scale`.
 """
 
 
 def main() -> None:
-    names = sys.argv[1:] or QUICK
+    words = sys.argv[1:] or QUICK + SLOW
+    names = [name for word in words for name in (QUICK if word == "quick" else [word]) if name != "summary"]
     unknown = [name for name in names if name not in QUICK + SLOW]
-    if unknown or "--help" in names:
+    if unknown:
         print(f"{__doc__}\nQuick: {', '.join(QUICK)}. Slow: {', '.join(SLOW)}.")
-        sys.exit(2 if "--help" not in names else 0)
+        sys.exit(0 if "--help" in words else 2)
     for name in names:
         module = importlib.import_module(f"benchmarks.{name}")
-        print(f"== {name}: {module.__doc__.strip().splitlines()[0]}", flush=True)
+        about = module.__doc__.strip()
+        print(f"== {name}: {about.splitlines()[0]}", flush=True)
         text = module.run()
         print(text, flush=True)
-        _replace_section(name, f"{module.__doc__.strip()}\n\n{text}")
+        _write(name, f"{about}\n\n{text}")
+    if not names:
+        _write()
 
 
-def _replace_section(name: str, text: str) -> None:
-    old = RESULTS.read_text() if RESULTS.exists() else ""
-    sections = dict(re.findall(r"^## (\w+)\n\n(.*?)(?=^## |\Z)", old, re.MULTILINE | re.DOTALL))
-    sections[name] = text
-    order = [known for known in QUICK + SLOW if known in sections]
-    RESULTS.write_text(HEAD + "".join(f"\n## {known}\n\n{sections[known].strip()}\n" for known in order))
+def _write(name: str | None = None, text: str = "") -> None:
+    results = Results.read(RESULTS)
+    if name is not None:
+        results.sections[name] = text.strip()
+    head = HEAD.format(goals=goals.goals_table(results))
+    try:
+        growth.write_plot(results)
+    except KeyError as missing:
+        print(f"no plot of growth yet: {missing}", flush=True)
+    known = [known for known in QUICK + SLOW if known in results.sections]
+    RESULTS.write_text(head + "".join(f"\n## {known}\n\n{results.sections[known]}\n" for known in known))
 
 
 if __name__ == "__main__":

@@ -184,7 +184,9 @@ def test_requests_made_of_others(tmp_path: Path) -> None:
         project = Project(web, tmp_path, "insistent", [HOME], RETRY_TIMES=1)
         stats = project.run()
         asked = Counter(f"http://{host}{target}" for _, host, target in web.requests)
-    assert asked == {HOME: 2, "http://a.test/b": 2, "http://a.test/down": 2, "http://elsewhere.test/": 1}
+    # Besides, Twisted itself asks once more where a connection that served before is reset.
+    assert 2 <= asked.pop("http://a.test/down") <= 4
+    assert asked == {HOME: 2, "http://a.test/b": 2, "http://elsewhere.test/": 1}
     assert project.item_urls() == {HOME, "http://a.test/b", "http://elsewhere.test/"}
     assert stats["orienteer/pages/started_from"] == 2
     assert stats["orienteer/pages/blocked"] == 1

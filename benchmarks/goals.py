@@ -1,0 +1,103 @@
+"""What was set out to be reached, and what was: a table made of the figures in the sections of RESULTS.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.measure import table
+from benchmarks.results_file import Results
+
+_LIVE = "36 documentation hosts"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure, and the least or the most that it should be."""
+
+    of: str
+    benchmark: str
+    figure: Callable[[Results], float]
+    at_most: float | None = None
+    at_least: float | None = None
+    digits: int = 2
+
+    def row(self, results: Results) -> list[str]:
+        wanted = f"at most {self._text(self.at_most)}" if self.at_most is not None else ""
+        wanted = wanted or f"at least {self._text(self.at_least)}"
+        try:
+            found = self.figure(results)
+        except KeyError:
+            return [self.of, wanted, "not measured", "", f"`{self.benchmark}`"]
+        met = found <= self.at_most if self.at_most is not None else found >= (self.at_least or 0.0)
+        return [self.of, wanted, self._text(found), "met" if met else "**missed**", f"`{self.benchmark}`"]
+
+    def _text(self, figure: float | None) -> str:
+        return "" if figure is None else f"{figure:,.{self.digits}f}"
+
+
+def _cell(section: str, row: str, column: str, below: str = "") -> Callable[[Results], float]:
+    return lambda results: results.number(section, row, column, below)
+
+
+def _ratio(above: Callable[[Results], float], below: Callable[[Results], float]) -> Callable[[Results], float]:
+    return lambda results: above(results) / below(results)
+
+
+GOALS = [
+    Goal("`orienteer --help`, CPU s", "startup", _cell("startup", "orienteer --help", "CPU s"), at_most=0.5),
+    Goal("PageRank to a true error of 1e-6, of SciPy's time", "pagerank",
+         _cell("pagerank", "scipy", "orienteer's time is ... of it"), at_most=0.8),
+    Goal("strong components, of SciPy's time", "components",
+         _cell("components", "scipy", "orienteer's time is ... of it"), at_most=0.6),
+    Goal("WebGraph BV decoded, million links per CPU-s", "bv_decode",
+         _cell("bv_decode", "default codes", "million links per CPU-second"), at_least=10, digits=1),
+    Goal("Fractional PageRank, 10M pages, million pages per CPU-s", "crawl_speed",
+         _cell("crawl_speed", "fractional, all pages", "M pages per CPU-s"), at_least=0.9),
+    Goal("the same with a lazy binary heap takes ... times as long", "crawl_speed",
+         _cell("crawl_speed", "fractional, all pages, lazy binary heap", "x fractional"), at_least=3),
+    Goal("FPR@100, of FPR's time", "crawl_speed",
+         _cell("crawl_speed", "fractional with M = 100, all pages", "x fractional"), at_most=1.3),
+    Goal("RankMass until 0.99, 10M pages, CPU s", "crawl_speed",
+         _cell("crawl_speed", "rankmass until 0.99", "CPU s"), at_most=3, digits=1),
+    Goal("Windowed-RankMass 5 % until 0.99, 10M pages, CPU s", "crawl_speed",
+         _cell("crawl_speed", "windowed-rankmass 5 % until 0.99", "CPU s"), at_most=4, digits=1),
+    Goal("Fractional PageRank, 80M of 100M pages, wall s", "crawl_scale",
+         _cell("crawl_scale", "80 of 100 M", "wall s"), at_most=200, digits=0),
+    Goal("its peak memory, GiB", "crawl_scale", _cell("crawl_scale", "80 of 100 M", "peak GiB"), at_most=12, digits=1),
+    Goal("exact greedy seeds (k=10, h=5) on cnr-2000, CPU s", "seeds",
+         _cell("seeds", "greedy", "CPU s", "cnr-2000-nat"), at_most=15, digits=1),
+    Goal("sketched seeds, of what exact ones cover (200,000 pages)", "seeds",
+         _cell("seeds", "200,000", "of exact", "generated web, pages"), at_least=0.97, digits=3),
+    Goal("a round of estimating the global rank: ns a link at 1M pages, of those at 10,000", "global_rank_scale",
+         _ratio(_cell("global_rank_scale", "1,000,000, paper", "ns a link"),
+                _cell("global_rank_scale", "10,000, paper", "ns a link")), at_most=2, digits=1),
+    Goal("live crawl, pages per CPU-s", "live_crawl",
+         _cell("live_crawl", "Orienteer, the same work", "pages per CPU-s", _LIVE), at_least=600, digits=0),
+    Goal("live crawl, times Scrapy with its LinkExtractor", "live_crawl",
+         _cell("live_crawl", "Scrapy, on disk, LinkExtractor", "Orienteer is ... times as fast", _LIVE),
+         at_least=4, digits=1),
+    Goal("live crawl, times Scrapy stripped to what is needed", "live_crawl",
+         _cell("live_crawl", "Scrapy, on disk", "Orienteer is ... times as fast", _LIVE), at_least=4, digits=1),
+    Goal("URL observations per CPU-s into interner and store, 5M URLs", "store",
+         _cell("store", "both", "observations per CPU-s"), at_least=300_000, digits=0),
+    Goal("memory of a crawl (fractional), bytes a known URL", "memory",
+         _cell("memory", "fractional", "total"), at_most=64, digits=0),
+    Goal("a page's turn with 100,000 hosts, of that with 1,000", "frontier",
+         _ratio(_cell("frontier", "100,000", "us per take + release + put of 10"),
+                _cell("frontier", "1,000", "us per take + release + put of 10")), at_most=2),
+    Goal("killed crawls: pages lost, changed, asked again, double or differing", "faults",
+         lambda results: sum(results.number("faults", f"{policy}, {workers}", column)
+                             for policy in ("certified", "fractional", "breadth-first") for workers in (1, 16)
+                             for column in ("lost", "changed", "asked again", "double", "differing")),
+         at_most=0, digits=0),
+    Goal("search on 31,000 pages, p50, CPU ms", "search", _cell("search", "all", "CPU ms p50"), at_most=2),
+    Goal("search on 31,000 pages, p95, CPU ms", "search", _cell("search", "all", "p95"), at_most=10),
+    Goal("known item by title, success@1: the blend, of text alone", "search",
+         _ratio(_cell("search", "blend, as it comes", "title: success@1"), _cell("search", "text", "title: success@1")),
+         at_least=1, digits=3),
+]  # fmt: skip
+
+
+def goals_table(results: Results) -> str:
+    return table(["goal", "wanted", "measured", "", "by"], [goal.row(results) for goal in GOALS])
