@@ -1,0 +1,89 @@
+"""Draws at-a-glance.png, the first picture of the README: `python docs/at_a_glance.py GRAPH`, such as cnr-2000-nat.npz.
+
+Trusted are the 160 pages of the highest PageRank. The band is what the certificate proves after so many pages, the
+dotted line inside it the truth, which only a simulation knows.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import orienteer as ori
+
+PICTURE = Path(__file__).parent / "at-a-glance.png"
+GOAL = 0.98
+OURS, OTHER, BEST = "#117733", "#AA4499", "#222222"
+
+
+def main() -> None:
+    web = ori.LinkGraph.load(sys.argv[1])
+    trusted = np.argsort(-ori.pagerank(web), kind="stable")[:160]
+    rank = ori.pagerank(web, trusted, tolerance=1e-10)
+    figure = Figure(figsize=(10, 4.7), dpi=110, layout="constrained")
+    axes = figure.add_subplot()
+    other = _draw(axes, web, trusted, rank, "breadth-first", OTHER)
+    ours = _draw(axes, web, trusted, rank, "certified", OURS)
+    axes.fill_between(ours.positions, ours.lower, ours.upper, color=OURS, alpha=0.2, linewidth=0, zorder=2)
+    n_ours, n_other = int(ours.positions[-1]), int(other.positions[-1])
+    best = np.cumsum(np.sort(rank)[::-1])[: int(1.1 * n_other)]
+    axes.plot(np.arange(1, len(best) + 1), best, "--", color=BEST, linewidth=1.3, zorder=5)
+    _say(axes, "no order can do better", (len(best), 1.0), (0, 4), BEST, ha="right", va="bottom")
+    _say(axes, f"Orienteer: 98 % proved\nafter {n_ours:,} pages", (n_ours, GOAL), (34, -58), OURS, size=11, arrow=True)
+    _say(axes, f"breadth-first: 98 % proved\nafter {n_other:,} pages", (n_other, GOAL), (30, -14), OTHER, size=11,
+         ha="right")  # fmt: skip
+    place = int(np.searchsorted(ours.positions, 2_600))
+    _say(axes, "the band: what Orienteer proves while it crawls,\nat least … at most, with the truth inside",
+         (ours.positions[place], ours.lower[place]), (80, -62), OURS, arrow=True)  # fmt: skip
+    place = int(np.searchsorted(other.positions, 19_500))
+    _say(axes, "what is proved of breadth-first\n(dotted: what is true)",
+         (other.positions[place], other.lower[place]), (40, -50), OTHER, arrow=True)  # fmt: skip
+    axes.axhline(GOAL, color="#888888", linewidth=0.9, zorder=1)
+    axes.set_title(f"When may a crawl stop? A web of {web.n_pages:,} pages, 98 % of its rank wanted\n", loc="left",
+                   fontsize=13, fontweight="bold")  # fmt: skip
+    axes.set_xlabel("pages fetched")
+    axes.set_ylabel("share of all rank fetched")
+    axes.set_xlim(0, len(best))
+    axes.set_ylim(0.6, 1.02)
+    axes.set_yticks([0.6, 0.7, 0.8, 0.9, GOAL], ["60 %", "70 %", "80 %", "90 %", "98 %"])
+    axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(PICTURE)
+    print(f"{PICTURE}: 98 % proved after {n_ours:,} pages, breadth-first {n_other:,}")
+
+
+class Course(NamedTuple):
+    """What is proved after so many pages."""
+
+    positions: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def _draw(axes: Axes, web: ori.LinkGraph, trusted: np.ndarray, rank: np.ndarray, policy: str, colour: str) -> Course:
+    """What is proved, what is true, and where the goal is proved."""
+    trace = ori.simulate(web, policy, trusted, until=GOAL, by_certificate=True)
+    positions = np.unique(np.geomspace(1, trace.n_fetched, 200).astype(int))
+    bounds = trace.certificates(positions)
+    truth = np.cumsum(rank[trace.order])[positions - 1]
+    course = Course(positions, np.array([one.lower for one in bounds]), np.array([one.upper for one in bounds]))
+    axes.plot(positions, course.lower, color=colour, linewidth=2.2, zorder=4)
+    axes.plot(positions, truth, ":", color=colour, linewidth=1.8, zorder=4)
+    axes.plot(trace.n_fetched, GOAL, "o", color=colour, markersize=9, zorder=6)
+    return course
+
+
+def _say(axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, *, ha: str = "left",
+         va: str = "top", size: float = 9.5, arrow: bool = False) -> None:  # fmt: skip
+    axes.annotate(text, at, offset, textcoords="offset points", color=colour, ha=ha, va=va, fontsize=size,
+                  fontweight="bold" if size > 10 else "normal", zorder=7,
+                  arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8} if arrow else None)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
