@@ -97,6 +97,17 @@ def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path
     assert "out of reach: on blocked pages, or behind them" in " ".join(done.stdout.split())
 
 
+def test_a_crawl_that_gets_no_page_has_reached_nothing(web: FakeWeb, tmp_path: Path) -> None:
+    command = ["crawl", "http://a.test/closed", *options(web, "-o", "c")]
+    with started(*command, cwd=tmp_path) as process:
+        done = ended(process)
+    assert done.returncode == 3, done.stderr
+    said = facts(done.stdout)
+    assert said["goal"] == "not reached: nothing is left to fetch"
+    assert said["pages"] == "0 fetched, 0 failed, 1 blocked; 0 left in the frontier"
+    assert "goal not reached: nothing is left to fetch" in " ".join(orienteer("status", tmp_path / "c").stdout.split())
+
+
 def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
     """By the same command, by the folder alone, and with settings that may change."""
     folder = tmp_path / "c"
@@ -122,7 +133,7 @@ def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
 def test_without_a_name_the_folder_is_called_after_the_host(web: FakeWeb, tmp_path: Path) -> None:
     with started("crawl", "http://a.test:8080/b", *options(web), "--quiet", cwd=tmp_path) as process:
         done = ended(process)
-    assert done.returncode == 0
+    assert done.returncode == 3, "there is nothing at port 8080"
     assert facts(done.stdout)["folder"] == "a.test-8080-crawl"
     assert Told(tmp_path / "a.test-8080-crawl").outcome("http://a.test:8080/b") == "http 404"
 

@@ -173,12 +173,15 @@ def reported(live: LiveCrawl, watch: Watch, why: str) -> Report:
     ledger = live.ledger
     if ledger.epoch is not None and why != "interrupted":
         ledger.end_epoch()
+    figures = watch.figures(exact=True)
+    # Where no page came at all, "nothing is left" is no success: the host is down, or the address is wrong.
+    has_pages = figures.n_fetched > 0 or ledger.epoch is not None
     report = Report(
         folder=ledger.folder.path,
         stopped_because=why,
-        goal_reached=live.crawl.goal.is_reached(why, live.crawl.n_asked),
+        goal_reached=has_pages and live.crawl.goal.is_reached(why, live.crawl.n_asked),
         dead=dead_mass(live),
-        figures=watch.figures(exact=True),
+        figures=figures,
         library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
         topical=None
         if ledger.reader is None
