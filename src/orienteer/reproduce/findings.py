@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from orienteer.evaluate.verdict import FAILS, HOLDS, IN_SHAPE
 from orienteer.reproduce.experiment import Claim, Expected
 
 if TYPE_CHECKING:
@@ -54,3 +55,8 @@ class Results:
 
     def finding_of(self, claim: Claim) -> Finding | None:
         return next((one for one in self.findings if one.claim == claim.name), None)
+
+
+def graded(holds: bool, in_shape: bool) -> str:
+    """The verdict where it is known whether a claim holds, and if not, whether the direction at least is right."""
+    return HOLDS if holds else IN_SHAPE if in_shape else FAILS
