@@ -21,6 +21,7 @@ COMMANDS = [
     ["export"],
     ["simulate"],
     ["compare"],
+    ["reproduce"],
     ["graph"],
     ["graph", "info"],
     ["graph", "convert"],

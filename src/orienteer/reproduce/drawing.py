@@ -65,7 +65,7 @@ def short_count(count: float) -> str:
 def line(axes: Axes, curve: Iterable[Any], label: str, place: int, **style: Any) -> None:
     """Draw one of several curves in the colour and with the marker of its place among them."""
     across, up = curve
-    drawn = {
+    drawn: dict[str, Any] = {
         "color": COLOURS[place % len(COLOURS)],
         "marker": MARKERS[place % len(MARKERS)],
         "markersize": 4.5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -60,3 +61,13 @@ class Results:
 def graded(holds: bool, in_shape: bool) -> str:
     """The verdict where it is known whether a claim holds, and if not, whether the direction at least is right."""
     return HOLDS if holds else IN_SHAPE if in_shape else FAILS
+
+
+def span(values: Sequence[float], decimals: int) -> str:
+    """The smallest and the largest of some figures.
+
+    >>> span([0.996, 0.981, 0.99], 2), span([0.5, 0.501], 2)
+    ('0.98 to 1.00', '0.50')
+    """
+    low, high = f"{min(values):.{decimals}f}", f"{max(values):.{decimals}f}"
+    return low if low == high else f"{low} to {high}"

@@ -18,7 +18,7 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.progress import Progress
 from orienteer.reproduce.drawing import in_millions, legend, line, panels, titled
 from orienteer.reproduce.experiment import Experiment
-from orienteer.reproduce.findings import Finding, Plot, Results, Table, graded
+from orienteer.reproduce.findings import Finding, Plot, Results, Table, graded, span
 from orienteer.reproduce.timed import TimedRun, clock, timed_run
 from orienteer.reproduce.webs import Webs
 
@@ -83,9 +83,7 @@ def run(experiment: Experiment, webs: Webs) -> Results:
 def _timed(graph: LinkGraph, sizes: Sizes, progress: Progress) -> dict[str, TimedRun]:
     seeds = _seeds(pagerank(graph, tolerance=1e-3, progress=progress))
     limit = int(_SHARE * graph.n_pages)
-    return {
-        label: timed_run(graph, ORDERS[label], seeds, limit, sizes.budget_s, progress=progress) for label in TIMED
-    }
+    return {label: timed_run(graph, ORDERS[label], seeds, limit, sizes.budget_s, progress=progress) for label in TIMED}
 
 
 def _seeds(rank: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -96,7 +94,7 @@ def _times_table(n_pages: int, runs: Mapping[str, TimedRun]) -> Table:
     published = {"FPR": "under 2 h", "FPR@100": "", WINDOWED: "about 9 h"}
     rows = []
     for label, one in runs.items():
-        took = clock(one.cpu_s_at(one.limit)) + ("" if one.is_complete else " (extrapolated)")
+        took = clock(one.whole_s) + ("" if one.is_complete else " (extrapolated)")
         rows.append([label, published[label], took, clock(one.cpu_s[-1]), f"{one.pages[-1]:,}",
                      f"{one.growth():.2f}"])  # fmt: skip
     limit = runs["FPR"].limit
@@ -123,7 +121,7 @@ def _figure_3(n_pages: int, runs: Mapping[str, TimedRun]) -> Plot:
 
 def _time_findings(runs: Mapping[str, TimedRun]) -> list[Finding]:
     fpr, at_100, windowed = (runs[label] for label in TIMED)
-    times = [one.cpu_s_at(one.limit) for one in (fpr, at_100, windowed)]
+    times = [one.whole_s for one in (fpr, at_100, windowed)]
     how = "" if windowed.is_complete else " (extrapolated)"
     ratio = times[2] / times[0]
     ours = f"{clock(times[0])} beside {clock(times[2])}{how}: {ratio:.1f} times"
@@ -197,7 +195,7 @@ Means = list[dict[str, float]]
 
 def _as_good(means: Means) -> Finding:
     ratios = [one["FPR"] / one[WINDOWED] for one in means]
-    ours = f"{min(ratios):.3f} to {max(ratios):.3f} of what the windowed order collects"
+    ours = f"{span(ratios, 3)} of what the windowed order collects"
     return Finding("as-good-as-windowed", graded(min(ratios) >= 0.98, min(ratios) >= 0.9), min(ratios), ours)
 
 
@@ -228,5 +226,5 @@ def _little_beyond(means: Means) -> Finding:
 
 def _personal_note(found: Mapping[str, Mapping[str, Collected]]) -> str:
     """The same by the PageRank from the seeds, where M may do harm."""
-    best = [max(ORDERS, key=lambda label: orders[label].mean("personal")) for orders in found.values()]  # noqa: B023
+    best = [max(ORDERS, key=lambda label: orders[label].mean("personal")) for orders in found.values()]
     return f"By the PageRank of a surfer who starts from the seeds the best is, web by web: {', '.join(best)}."

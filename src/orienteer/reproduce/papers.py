@@ -1,7 +1,7 @@
 """Which papers can be reproduced.
 
-A paper is a folder `experiments/NAME` with an experiment.toml, and the module of this folder with the same name (`_` for
-`-`), which has `run(experiment, webs)`. There is no other list: a new paper is a new folder and a new module.
+A paper is a folder `experiments/NAME` with an experiment.toml, and a module of the same name beside this one (`_` for
+`-`) that has `run(experiment, webs)`. There is no other list: a new paper is a new folder and a new module.
 """
 
 from __future__ import annotations

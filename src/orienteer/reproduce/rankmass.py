@@ -1,4 +1,4 @@
-"""RankMass (Cho & Schonfeld, VLDB 2007): what is guaranteed, what is actual, what it costs, and how many seeds it takes.
+"""RankMass (Cho & Schonfeld, VLDB 2007): what is guaranteed, what is actual, what it costs, and how many seeds help.
 
 Table 2 and Figures 7 and 8 are in `rankmass_orders`, Table 3 in `rankmass_time`, Figures 9 and 10 in `rankmass_seeds`.
 """
@@ -12,7 +12,7 @@ from orienteer.reproduce import rankmass_orders as orders
 from orienteer.reproduce import rankmass_seeds as seeds
 from orienteer.reproduce import rankmass_time as times
 from orienteer.reproduce.experiment import Experiment
-from orienteer.reproduce.findings import Results
+from orienteer.reproduce.findings import Results, span
 from orienteer.reproduce.timed import TimedRun
 from orienteer.reproduce.webs import Webs
 
@@ -81,6 +81,6 @@ def _certificate_note(found: dict[str, dict[str, orders.Ordered]]) -> str:
         assert one.certified is not None
         saved.append(1 - one.certified / one.guaranteed)
     return (
-        f"The certificate (not in the paper) proves 0.98 of RankMass's order with {100 * min(saved):.0f} to "
-        f"{100 * max(saved):.0f} % fewer fetches than RankMass's own guarantee does."
+        "The certificate (not in the paper) proves 0.98 of RankMass's order with "
+        f"{span([100 * share for share in saved], 0)} % fewer fetches than RankMass's own guarantee does."
     )

@@ -6,7 +6,7 @@ RankMass of a set of pages is their PageRank with this trust.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress
 from orienteer.reproduce.drawing import in_millions, legend, line, panels, titled
-from orienteer.reproduce.findings import Finding, Plot, Table, graded
+from orienteer.reproduce.findings import Finding, Plot, Table, graded, span
 
 LEVEL = 0.98
 N_TRUSTED = 160
@@ -43,7 +43,7 @@ _CURVE_POSITIONS = 240
 
 @dataclass(frozen=True)
 class Ordered:
-    """An order on a web: fetches until the level is proved by the order itself, is true, is proved by the certificate."""
+    """An order on a web: fetches until it has proved the level, until that is true, until the certificate proves it."""
 
     guaranteed: int | None
     actual: int
@@ -150,7 +150,7 @@ def findings(found: Counts) -> list[Finding]:
 def _near_optimal(found: Counts) -> Finding:
     ratios = [orders["RankMass"].actual / orders["optimal"].actual for orders in found.values()]
     worst = max(ratios)
-    return Finding("near-optimal", graded(worst <= 1.1, worst <= 1.5), worst, f"{_range(ratios)} times the best")
+    return Finding("near-optimal", graded(worst <= 1.1, worst <= 1.5), worst, f"{span(ratios, 2)} times the best")
 
 
 def _order(claim: str, found: Counts, count: Callable[[Ordered], int]) -> Finding:
@@ -174,14 +174,14 @@ def _gap(found: Counts) -> Finding:
     loose, tight = looseness("L-Neighbor"), looseness("RankMass")
     ratio = float(np.exp(np.mean(np.log(np.divide(loose, tight)))))
     direction = all(first > second for first, second in zip(loose, tight, strict=True))
-    ours = f"{_range(loose)} times for L-Neighbor, {_range(tight)} times for RankMass"
+    ours = f"{span(loose, 2)} times for L-Neighbor, {span(tight, 2)} times for RankMass"
     return Finding("guarantee-gap", graded(direction and min(loose) > 10, direction), ratio, ours)
 
 
 def _windows_close(found: Counts) -> Finding:
     ratios = [orders["20 % windowed"].actual / orders["RankMass"].actual for orders in found.values()]
     levels = [orders["L-Neighbor"].actual / orders["RankMass"].actual for orders in found.values()]
-    ours = f"20 %: {_range(ratios)} times the fetches of RankMass until 0.98; 100 %: {_range(levels)} times"
+    ours = f"20 %: {span(ratios, 2)} times the fetches of RankMass until 0.98; 100 %: {span(levels, 2)} times"
     return Finding("windows-close", graded(max(ratios) <= 1.1, max(ratios) < min(levels)), max(ratios), ours)
 
 
@@ -192,11 +192,6 @@ def _smaller_is_better(found: Counts) -> Finding:
     ours = f"5 % before 10 % before 20 % before 100 % on {sum(in_order)} of {len(counts)} webs; 100 % last on "
     ours += f"{sum(whole_last)}"
     return Finding("smaller-is-better", graded(all(in_order), all(whole_last)), sum(in_order) / len(counts), ours)
-
-
-def _range(ratios: Sequence[float]) -> str:
-    low, high = min(ratios), max(ratios)
-    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
 
 
 def _count(n_fetched: int | None) -> str:

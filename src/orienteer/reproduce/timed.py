@@ -22,7 +22,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True)
 class TimedRun:
-    """After `pages[k]` fetches the ordering had taken `cpu_s[k]`. `order` is what was fetched.
+    """After `pages[k]` fetches the ordering had taken `cpu_s[k]`. `order` is what was fetched, of `limit` pages at most.
 
     `n_batches` is how many times a policy that works in batches began a new one: levels, or sweeps.
     """
@@ -36,8 +36,13 @@ class TimedRun:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it came to its limit, or at least near it: some pages may be out of reach."""
-        return bool(self.pages[-1] > 0.9 * self.limit)
+        """Whether it came to its limit; otherwise its time was up."""
+        return bool(self.pages[-1] >= self.limit)
+
+    @property
+    def whole_s(self) -> float:
+        """The time until the limit, extrapolated if it did not come there."""
+        return self.cpu_s_at(self.limit)
 
     def cpu_s_at(self, n_pages: int) -> float:
         """The time until so many pages, between the points that were measured.
@@ -79,6 +84,8 @@ def timed_run(
             break
     proved = np.empty(0) if run.guarantees is None else run.guarantees[: run.n_fetched]
     n_batches = int(np.count_nonzero(np.diff(proved, prepend=0.0)))
+    if run.is_empty:  # there were no more pages to fetch
+        limit = run.n_fetched
     return TimedRun(policy, np.array(pages), np.array(cpu_s), run.order[: run.n_fetched], n_batches, limit)
 
 
