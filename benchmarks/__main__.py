@@ -21,7 +21,6 @@ QUICK = [
     "components",
     "formats",
     "bv_decode",
-    "orders",
     "crawl_speed",
     "extraction",
     "topics",
@@ -29,7 +28,6 @@ QUICK = [
 ]
 SLOW = [
     "scale",
-    "crawl_scale",
     "seeds",
     "seed_figures",
     "global_rank",

@@ -22,7 +22,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True)
 class TimedRun:
-    """After `pages[k]` fetches the ordering had taken `cpu_s[k]`. `order` is what was fetched, of `limit` pages at most.
+    """After `pages[k]` fetches, of `limit`, the ordering had taken `cpu_s[k]`. `order` is what was fetched.
 
     `n_batches` is how many times a policy that works in batches began a new one: levels, or sweeps.
     """
