@@ -29,7 +29,6 @@ QUICK = [
 SLOW = [
     "scale",
     "seeds",
-    "seed_figures",
     "global_rank",
     "global_rank_scale",
     "focused",

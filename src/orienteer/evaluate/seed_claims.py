@@ -102,7 +102,8 @@ class ImprovementMoves:
 
 Claim = CoversMore | ImprovementMoves
 
-# What the paper says: the first of both, then of pages, of value; then of both.
+# What the paper says: the first two of both, then of pages, of value; then of both.
+BEATS_RANDOM = CoversMore("every method beats random", (*GRAPH_BASED, _PAGERANK, _OUT_DEGREE), (RANDOM,))
 BEATS_HEURISTICS = CoversMore("all graph-based methods beat all heuristics", GRAPH_BASED, HEURISTICS)
 MAX_OUT_BEST = CoversMore("max-out is the best", (_MAX_OUT,), GRAPH_BASED + HEURISTICS)
 MAX_WEIGHT_BEST = CoversMore("max-weight is the best", (_WEIGHT_2,), (_MAX_OUT, "max-scc(2)", _ROOT, *HEURISTICS))

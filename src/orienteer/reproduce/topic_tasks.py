@@ -1,4 +1,4 @@
-"""The real tasks of focused crawling: what to find from where, and what one may learn from elsewhere beforehand.
+"""The tasks of focused crawling: what to find from where, and what one may learn from elsewhere beforehand.
 
 - schools-wikipedia-articles: a subject, from the article about Wikipedia (the site's main page has no links in this
   copy). To learn from: the other subjects of the same kind, such as mammals, plants and dinosaurs for birds.
@@ -6,19 +6,33 @@
   pages of other universities.
 - docs-web-dev: a part of one host, from the main page of that host, in a web of 36 hosts. To learn from: similar parts
   of other hosts.
+- generated sites that are built to be hard (`evaluate/hard_site`), each with another to learn from.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.focused_webs import graph_of, labels_of, subjects, text_of, urls_of
+from orienteer.errors import MissingExtraError
+from orienteer.evaluate.hard_site import hard_site
 from orienteer.extract.tokens import N_BUCKETS
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies.focused import LabelledWeb, WebText
+from orienteer.progress import Progress, silent
+from orienteer.reproduce.real_data import DOCS, SCHOOLS, UNIVERSITIES, RealData
+from orienteer.reproduce.web_words import words_of
 
+ARCHIVES = {
+    SCHOOLS: "schools-wikipedia-articles.tar.zst",
+    UNIVERSITIES: "webkb-dev.jsonl.zst",
+    DOCS: "dev-docs-web.tar.zst",
+}
+ENCYCLOPEDIA = "http://schools-wikipedia.org/wp/w/Wikipedia.htm"
 SUBJECTS = (
     "Science.Biology.Birds", "Science.Chemistry.Chemical_elements", "Science.Biology.Mammals",
     "Science.Biology.Dinosaurs", "Design_and_Technology.Railway_transport", "Science.Physics.Space_Astronomy",
@@ -39,7 +53,7 @@ _NEWS = ("www.sqlite.org/releaselog/", "pillow.readthedocs.io/en/stable/releasen
          "docs.djangoproject.com/en/3.2/releases/", "docs.python.org/3/whatsnew/")  # fmt: skip
 _C_INTERFACES = ("www.sqlite.org/c3ref/", "docs.python.org/3/c-api/", "www.postgresql.org/docs/15/libpq-")
 # Main page, what to find, what is similar elsewhere; the first four were used for tuning.
-DOCS = (
+PARTS = (
     ("docs.celeryq.dev/en/stable/index.html", "docs.celeryq.dev/en/stable/_modules/", _MODULES),
     ("www.sqlite.org/index.html", "www.sqlite.org/session/", _C_INTERFACES),
     ("docs.python.org/3/index.html", "docs.python.org/3/c-api/", _C_INTERFACES),
@@ -52,80 +66,87 @@ DOCS = (
 
 
 @dataclass(frozen=True)
-class RealTask:
+class TopicTask:
+    """Find the relevant pages of a web from a start page."""
+
     group: str
     name: str
-    is_tuning: bool
+    is_tuning: bool  # the constants of our own policies were chosen by it
     web: LabelledWeb  # with the truth
     start: int
     training: LabelledWeb  # another site, or the same with other targets; the targets of the task are not among them
 
-    def heard(self) -> np.ndarray:
+    def heard(self) -> NDArray[np.float64]:
         """What a multinomial naive Bayes classifier makes of each page, trained on the training site."""
-        from sklearn.naive_bayes import MultinomialNB
+        try:
+            from sklearn.naive_bayes import MultinomialNB
+        except ImportError:
+            raise MissingExtraError("reproduce", "scikit-learn", "topics") from None
 
         model = MultinomialNB(alpha=0.1)
-        assert self.training.relevance is not None
-        model.fit(_counts(self.training), self.training.relevance >= 0.5)
+        model.fit(_counts(self.training), _relevance(self.training) >= 0.5)
         return np.asarray(model.predict_proba(_counts(self.web))[:, 1])
 
 
-def real_tasks() -> list[RealTask]:
-    return [*_school_tasks(), *_university_tasks(), *_docs_tasks()]
-
-
-def _school_tasks() -> list[RealTask]:
-    graph = graph_of("schools-wikipedia-articles")
-    text = text_of("schools-wikipedia-articles", graph)
-    start = urls_of("schools-wikipedia-articles").index("http://schools-wikipedia.org/wp/w/Wikipedia.htm")
-    of_page = subjects()
-    tasks = []
-    for subject in SUBJECTS:
-        kind = subject.rpartition(".")[0]
-        truth = _marks(graph.n_pages, [page for page, names in of_page.items() if subject in names])
-        akin = [page for page, names in of_page.items() if any(name.startswith(kind + ".") for name in names)]
-        elsewhere = np.flatnonzero(truth == 0)
-        training = restricted(LabelledWeb(graph, _marks(graph.n_pages, akin), text), elsewhere)
-        web = LabelledWeb(graph, truth, text)
-        name = subject.rpartition(".")[2].replace("_", " ")
-        tasks.append(RealTask("schools", name, subject in TUNING_SUBJECTS, web, start, training))
+def real_tasks(data: RealData, progress: Progress = silent) -> list[TopicTask]:
+    """Those of the webs that are at hand."""
+    tasks: list[TopicTask] = []
+    for name, made in ((SCHOOLS, _school_tasks), (UNIVERSITIES, _university_tasks), (DOCS, _docs_tasks)):
+        if data.has(ARCHIVES[name], f"graphs/{name}.urls.txt.gz") and data.has_graph(name):
+            if name != SCHOOLS or data.has_subjects:
+                tasks += made(data, words_of(data.graph(name), data.path(ARCHIVES[name]), progress))
     return tasks
 
 
-def _university_tasks() -> list[RealTask]:
-    graph = graph_of("webkb-dev")
-    text = text_of("webkb-dev", graph)
-    kinds, universities = labels_of("webkb-dev", "cls"), labels_of("webkb-dev", "univ")
-    tasks = []
+def hard_tasks(numbers: Iterable[int]) -> Iterator[TopicTask]:
+    """Generated sites, each with another one to learn from."""
+    for number in numbers:
+        yield TopicTask("hard", f"site {number}", False, hard_site(number), 0, hard_site(10 + number))
+
+
+def _school_tasks(data: RealData, text: WebText) -> Iterator[TopicTask]:
+    graph = data.graph(SCHOOLS)
+    start = urls_of(graph).index(ENCYCLOPEDIA)
+    for subject in SUBJECTS:
+        kind = subject.rpartition(".")[0] + "."
+        truth = _marks(graph.n_pages, data.subjects[subject])
+        akin = [page for name, pages in data.subjects.items() if name.startswith(kind) for page in pages]
+        training = restricted(LabelledWeb(graph, _marks(graph.n_pages, akin), text), np.flatnonzero(truth == 0))
+        name = subject.rpartition(".")[2].replace("_", " ")
+        yield TopicTask("schools", name, subject in TUNING_SUBJECTS, LabelledWeb(graph, truth, text), start, training)
+
+
+def _university_tasks(data: RealData, text: WebText) -> Iterator[TopicTask]:
+    kinds, universities = data.labels(UNIVERSITIES, "cls"), data.labels(UNIVERSITIES, "univ")
     for university in ("cornell", "texas"):
         inside = universities == university
         start = int(np.flatnonzero(kinds[inside] == "department")[0])
         for kind in ("course", "faculty", "student"):
-            whole = LabelledWeb(graph, (kinds == kind).astype(float), text)
+            whole = LabelledWeb(data.graph(UNIVERSITIES), (kinds == kind).astype(float), text)
             web, training = restricted(whole, np.flatnonzero(inside)), restricted(whole, np.flatnonzero(~inside))
-            tasks.append(RealTask("webkb", f"{university}: {kind}", university == "cornell", web, start, training))
-    return tasks
+            yield TopicTask("webkb", f"{university}: {kind}", university == "cornell", web, start, training)
 
 
-def _docs_tasks() -> list[RealTask]:
-    graph = graph_of("docs-web-dev")
-    text = text_of("docs-web-dev", graph)
-    urls = [url.removeprefix("http://") for url in urls_of("docs-web-dev")]
-    tasks = []
-    for k, (main_page, part, similar) in enumerate(DOCS):
+def _docs_tasks(data: RealData, text: WebText) -> Iterator[TopicTask]:
+    graph = data.graph(DOCS)
+    urls = [url.removeprefix("http://") for url in urls_of(graph)]
+    for k, (main_page, part, similar) in enumerate(PARTS):
         host = part.partition("/")[0]
         elsewhere = np.array([page for page, url in enumerate(urls) if not url.startswith(host + "/")])
         akin = _marks(graph.n_pages, [page for page, url in enumerate(urls) if url.startswith(similar)])
         training = restricted(LabelledWeb(graph, akin, text), elsewhere)
         truth = _marks(graph.n_pages, [page for page, url in enumerate(urls) if url.startswith(part)])
         web = LabelledWeb(graph, truth, text)
-        tasks.append(RealTask("docs", part.rstrip("/-"), k < 4, web, urls.index(main_page), training))
-    return tasks
+        yield TopicTask("docs", part.rstrip("/-"), k < 4, web, urls.index(main_page), training)
 
 
-def restricted(web: LabelledWeb, pages: np.ndarray) -> LabelledWeb:
+def urls_of(graph: LinkGraph) -> list[str]:
+    assert graph.urls is not None
+    return list(graph.urls)
+
+
+def restricted(web: LabelledWeb, pages: NDArray[np.int64]) -> LabelledWeb:
     """The part of a web that these pages are."""
-    assert web.relevance is not None
     assert web.text is not None
     new = np.full(web.graph.n_pages, -1)
     new[pages] = np.arange(len(pages))
@@ -134,22 +155,29 @@ def restricted(web: LabelledWeb, pages: np.ndarray) -> LabelledWeb:
     offsets = np.searchsorted(new[sources[kept]], np.arange(len(pages) + 1)).astype(np.int64)
     graph = LinkGraph(offsets, new[web.graph.targets[kept]].astype(np.uint32))
     links = _rows(web.text.link_offsets, web.text.link_words, kept)
-    return LabelledWeb(graph, web.relevance[pages], WebText(*links, *_rows(web.text.offsets, web.text.words, pages)))
+    return LabelledWeb(graph, _relevance(web)[pages], WebText(*links, *_rows(web.text.offsets, web.text.words, pages)))
 
 
-def _rows(offsets: np.ndarray, words: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rows(
+    offsets: NDArray[np.int64], words: NDArray[np.uint32], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     parts = [words[offsets[row] : offsets[row + 1]] for row in rows]
     bounds = np.cumsum([0, *map(len, parts)]).astype(np.int64)
     return bounds, np.concatenate([np.empty(0, np.uint32), *parts])
 
 
-def _marks(n_pages: int, pages: list[int]) -> np.ndarray:
+def _marks(n_pages: int, pages: list[int]) -> NDArray[np.float64]:
     marks = np.zeros(n_pages)
     marks[pages] = 1.0
     return marks
 
 
-def _counts(web: LabelledWeb):  # type: ignore[no-untyped-def]
+def _relevance(web: LabelledWeb) -> NDArray[np.float64]:
+    assert web.relevance is not None
+    return web.relevance
+
+
+def _counts(web: LabelledWeb) -> Any:
     from scipy.sparse import csr_matrix
 
     assert web.text is not None
