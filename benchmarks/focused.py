@@ -42,7 +42,9 @@ class _Search(NamedTuple):
 def run() -> str:
     data = RealData(*experiments_named("navigational"), Webs(DATA, quick=False))
     cost = f"**Recomputing Navigational Rank on a crawl of {N_SCALE:,} pages**\n"
-    return "\n".join([machine("numba", "numpy") + "\n", ABOUT, _searches([*_schools(data), *_docs(data)]), cost, _scale()])
+    return "\n".join(
+        [machine("numba", "numpy") + "\n", ABOUT, _searches([*_schools(data), *_docs(data)]), cost, _scale()]
+    )
 
 
 def _searches(searches: list[_Search]) -> str:

@@ -24,13 +24,6 @@ class RealData:
     def __init__(self, experiment: Experiment, webs: Webs) -> None:
         self._paths = {data.file: webs.file(data) for data in experiment.data}
         self._graphs: dict[str, LinkGraph] = {}
-        self._is_wanted = not webs.quick
-
-    @property
-    def notes(self) -> list[str]:
-        """What to say of files that are wanted and not at hand."""
-        missing = [file for file, path in self._paths.items() if path is None]
-        return [f"Not at hand, and left out: {', '.join(missing)}."] if missing and self._is_wanted else []
 
     def has(self, *files: str) -> bool:
         return all(self._paths.get(file) is not None for file in files)
