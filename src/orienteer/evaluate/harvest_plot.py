@@ -46,7 +46,7 @@ def harvest_figure(rows: Sequence[Sequence[tuple[str, Sequence[HarvestComparison
     styles = {name: _style(k, name) for k, name in enumerate(names)}
     for line, row in zip(axes, rows, strict=True):
         for panel, (label, group) in zip(line, row, strict=True):
-            _draw(panel, group, styles)
+            _draw(panel, group, styles, is_single)
             panel.set_title(label, loc="left", fontsize=10.5)
         line[0].set_ylabel("targets found")
     for panel in axes[-1]:
@@ -62,12 +62,12 @@ def _style(k: int, name: str) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": line, "linewidth": 2.4 if name == "scent" else 1.6}
 
 
-def _draw(panel: Axes, group: Sequence[HarvestComparison], styles: dict[str, dict[str, Any]]) -> None:
+def _draw(panel: Axes, group: Sequence[HarvestComparison], styles: dict[str, dict[str, Any]], with_areas: bool) -> None:
     """The mean curves, the largest area first in the legend."""
     curves = {name: np.mean([_on_grid(one, name) for one in group], axis=0) for name in styles}
     areas = {name: np.mean([_result(one, name).area for one in group]) for name in styles}
     for name in sorted(curves, key=lambda name: -areas[name]):
-        label = f"{name} ({areas[name]:.3f})" if len(group) == 1 else name
+        label = f"{name} ({areas[name]:.3f})" if with_areas else name
         panel.plot(_GRID, curves[name], label=label, **styles[name])
     panel.plot(_GRID, _GRID, color="#aaaaaa", linestyle=":", linewidth=1, zorder=1)
     panel.set_xscale("function", functions=(_root, np.square))

@@ -49,6 +49,7 @@ CLEAR = 0.5  # a correlation
 
 _SHOWN = (*BEATEN, NAVIGATIONAL, SCENT)
 _N_HARD_SITES = 5
+_DPI = 100
 
 
 class Harvested(NamedTuple):
@@ -263,8 +264,9 @@ def _group_plot(label: str, harvests: Sequence[Harvested]) -> Plot:
         if group in (*_groups(harvests), "all")
     ]
     rows = [panels[:2], panels[2:]] if len(panels) == 4 else [panels]
-    name = label.replace(" ", "-")
-    return Plot(name, f"Harvest curves {label}", harvest_figure(rows, f"Targets found, {label}"))
+    figure = harvest_figure(rows, f"Targets found, {label}")
+    figure.set_dpi(_DPI)
+    return Plot(label.replace(" ", "-"), f"Figures 1 and 2, {label}: the share of the targets found", figure)
 
 
 def _site_plot(harvests: Sequence[Harvested]) -> Plot:
@@ -272,7 +274,8 @@ def _site_plot(harvests: Sequence[Harvested]) -> Plot:
     panels.append((f"mean of {len(harvests)} sites", [_drawn(one) for one in harvests]))
     half = len(panels) // 2
     figure = harvest_figure([panels[:half], panels[half:]], "Targets found on generated sites that are hard to search")
-    return Plot("hard-sites", "Harvest curves on generated sites, each and on average", figure)
+    figure.set_dpi(_DPI)
+    return Plot("hard-sites", "Figures 1 and 2 on generated sites, each and on average", figure)
 
 
 def _drawn(one: Harvested) -> HarvestComparison:

@@ -66,6 +66,7 @@ _REAL: dict[str, str | None] = {
     "hollins-2004": None,
 }
 _QUICK_PAGES = 5_000
+_DPI = 100
 
 
 class Effort(NamedTuple):
@@ -212,6 +213,7 @@ def _plot(found: Figures) -> Plot:
         WORTH_1: "pages covered, all worth 1",
     }
     rows = [Row(title, *found.of(measure)) for measure, title in titles.items()]
-    title = f"{found.name} ({found.about}): improvement over random seeds"
-    name = found.name.replace(" ", "-")
-    return Plot(name, f"Figures 2 to 5 on {found.name}, and all pages worth the same", figure_of_rows(title, rows))
+    figure = figure_of_rows(f"{found.name} ({found.about}): improvement over random seeds", rows)
+    figure.set_dpi(_DPI)
+    shows = f"Figures 2 to 5 on {found.name}, and with all pages worth the same"
+    return Plot(found.name.replace(" ", "-"), shows, figure)
