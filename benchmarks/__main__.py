@@ -28,6 +28,7 @@ QUICK = [
 ]
 SLOW = [
     "scale",
+    "crawl_scale",
     "seeds",
     "global_rank",
     "global_rank_scale",

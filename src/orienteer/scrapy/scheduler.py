@@ -27,7 +27,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import load_object
 
 from orienteer.crawl.crawl import PageState
-from orienteer.errors import OrienteerError
+from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.scrapy.links import PAGE, START, LinkNotes, taken_off
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
@@ -105,6 +105,8 @@ class Scheduler(BaseScheduler):
             self._ledger = RequestLedger(plugin_settings, spider)
         except OrienteerError as error:
             return self._fail(error)
+        except OSError as error:  # no room for compiled kernels
+            return self._fail(CrawlFolderError(f"{error.filename or 'the disk'}: {error.strerror or error}"))
         if self._ledger.n_resumed:
             self._stats.set_value("orienteer/resumed", self._ledger.n_resumed)
             logger.info("Resuming with %d requests of before", self._ledger.n_resumed, extra={"spider": spider})
