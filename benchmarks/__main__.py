@@ -15,6 +15,7 @@ from benchmarks import goals, growth
 from benchmarks.results_file import Results
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 QUICK = [
     "startup",
     "pagerank",
@@ -80,7 +81,7 @@ def main() -> None:
 
 
 def _write(name: str | None = None, text: str = "") -> None:
-    results = Results.read(RESULTS)
+    results = Results.read(RESULTS, EXPERIMENTS)
     if name is not None:
         results.sections[name] = text.strip()
     head = HEAD.format(goals=goals.goals_table(results))

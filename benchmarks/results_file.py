@@ -15,14 +15,18 @@ _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
 @dataclass
 class Results:
-    """The sections by the names of their benchmarks."""
+    """The sections by the names of their benchmarks, and what the experiments found."""
 
     sections: dict[str, str]
 
     @classmethod
-    def read(cls, path: Path) -> Results:
+    def read(cls, path: Path, experiments: Path) -> Results:
+        """What the README of an experiment says is asked under `experiments/NAME`."""
         text = path.read_text() if path.exists() else ""
-        return cls({name: section.strip() for name, section in _SECTION.findall(text)})
+        sections = {name: section.strip() for name, section in _SECTION.findall(text)}
+        for readme in experiments.glob("*/README.md"):
+            sections[f"experiments/{readme.parent.name}"] = readme.read_text()
+        return cls(sections)
 
     def number(self, section: str, row: str, column: str, below: str = "") -> float:
         """The first number in a cell: of the row that begins so, in the first table from `below` on that has both.
