@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser check bench lint types layers clean
+.PHONY: demo test browser check bench docs lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
@@ -31,6 +31,10 @@ types: .venv/.installed-dev
 layers: .venv/.installed-dev
 	$(BIN)/lint-imports
 
+# The documents as a site that needs no network; a warning ends it. Then open build/docs/index.html.
+docs: .venv/.installed-docs
+	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks
 
@@ -46,9 +50,13 @@ bench: .venv/.installed-bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ .venv/.installed
 
+.venv/.installed-docs: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@ .venv/.installed
+
 .venv/.installed-bench: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	touch $@ .venv/.installed .venv/.installed-dev
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist docs/reference

@@ -118,3 +118,26 @@ def test_the_pages_stay_open() -> None:
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
+
+
+def test_the_town_alone_can_be_crawled_as_it_says(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "orienteer", "demo", "--town"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = [process.stdout.readline() for _ in range(3)]
+            name, _, arguments = said[-1].strip().partition(" ")
+            assert name == "orienteer"
+            assert arguments.endswith("-o town --allow-private --delay 0.01")
+            options = arguments.replace("-o town", f"-o {tmp_path}/town --budget 20").split()
+            report = orienteer(*options, code=3).stdout
+            assert "20 fetched" in report
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_the_town_alone_has_nothing_to_keep(tmp_path: Path) -> None:
+    assert "--town serves the town alone" in refused("demo", "--town", "--keep", tmp_path / "town")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,19 +26,26 @@ _PORT = 8642
 def demo(
     serve: bool = typer.Option(False, "--serve", help="Then keep the town, and the pages of orienteer serve, open."),
     keep: Path | None = typer.Option(None, metavar="DIR", help="Keep the crawl in this folder, which must be new."),
+    town: bool = typer.Option(False, "--town", help="Serve the town, and nothing else: to crawl it yourself."),
 ) -> None:
     """Show the whole story on the web of a small town, served on loopback: seeds, crawl, refresh, rank, search.
 
-    Nothing leaves this machine. With --serve all of it can be looked at in the browser afterwards, until Ctrl-C.
+    Nothing leaves this machine. With --serve all of it can be looked at in the browser afterwards, until Ctrl-C. With
+    --town no story is told: the town is there until Ctrl-C, for commands that you type in another terminal.
 
     Example: [bold]orienteer demo --serve[/bold]
     """
+    if town and (serve or keep is not None):
+        raise InputError("--town serves the town alone; leave out --serve and --keep")
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise InputError(f"--keep {keep}: there is something already; name a new folder")
     from orienteer.cli.demo_stage import Stage
     from orienteer.fake_web.community.site import CommunitySite
 
     site = CommunitySite()
+    if town:
+        _serve_town(site)
+        return
     with tempfile.TemporaryDirectory(prefix="orienteer-demo-") as scratch, _served(site) as web:
         stage = Stage(site, web, Path(scratch), keep or Path(scratch) / "crawl")
         with display.readers_may_leave():
@@ -62,6 +70,21 @@ def _served(site: CommunitySite) -> Iterator[FakeWeb]:
         except InputError:
             web = until_the_end.enter_context(FakeWeb(changing))
         yield web
+
+
+def _serve_town(site: CommunitySite) -> None:
+    """The town until Ctrl-C, which is how one ends it: no goal is missed by that."""
+    from orienteer.cli.interruption import Interrupted
+    from orienteer.fake_web.community.addresses import HOME
+    from orienteer.fake_web.community.site import seen_at
+
+    with _served(site) as web:
+        home = seen_at(HOME, web.port)
+        print(f"Quillhaven, a town of {len(site.town_urls()):,} pages, is open at {home}")
+        print("Crawl it from another terminal; Ctrl-C here closes it. It is on this machine, so there is no need to wait:")
+        print(f"orienteer crawl {home} --scope site --until 0.98 -o town --allow-private --delay 0.01", flush=True)
+        with suppress(Interrupted):
+            threading.Event().wait()
 
 
 def _tell(stage: Stage) -> None:

@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         site = CommunitySite() if options.community else site_at(options.path)
         with FakeWeb(site, options.port, remembers_requests=False) as web:
-            _tell(web.address, site.urls())
+            urls = site.urls()
+            _tell(web.address, urls, HOME if options.community else urls[0] if urls else "")
             if options.community:
                 print(f"In a browser: {seen_at(HOME, web.port)}", flush=True)
             stopped.wait()
@@ -43,15 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _tell(address: str, urls: list[str]) -> None:
+def _tell(address: str, urls: list[str], start: str) -> None:
     if not urls:
         print(f"no pages at all at {address}", flush=True)
         return
     n_hosts = len({url.split("/", 3)[2] for url in urls})
     print(f"{len(urls):,} pages of {n_hosts:,} hosts at {address}; Ctrl-C ends it", flush=True)
     print("All connections must go there, whatever the host of the URL:")
-    print(f"  orienteer crawl --connect-to {address} {urls[0]}")
-    print(f"  curl --connect-to ::{address} {urls[0]}", flush=True)
+    print(f"  orienteer crawl --connect-to {address} {start}")
+    print(f"  curl --connect-to ::{address} {start}", flush=True)
 
 
 if __name__ == "__main__":

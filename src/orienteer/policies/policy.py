@@ -6,11 +6,14 @@ lowest page id. It works in two ways that give the same order:
 
 - *Step by step*, for a crawl that fetches for real: `begin` with the trusted pages, then `fetched` (or `lost`) for each
   page; both return the priorities that changed.
-- *As one run* on a whole graph: `run` returns a Run that fetches in bulk, for simulation.
+- *As one run* on a whole graph, for simulation: `run` returns a Run that fetches in bulk. A policy that has none of
+  its own takes its steps one after the other.
 """
 
 from __future__ import annotations
 
+import copy
+import heapq
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -106,9 +109,57 @@ class Policy(ABC):
     def conclude(self, web: GrowingGraph, until: float) -> None:  # noqa: B027 (most have nothing to do here)
         """Nothing is left to fetch: work on the guarantee until it reaches `until`, if it can."""
 
-    @abstractmethod
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
-        """The whole crawl of a known graph, to be driven by `advance`."""
+        """The whole crawl of a known graph, to be driven by `advance`; step by step where a policy has no faster way."""
+        return SteppedRun(graph, trusted, copy.copy(self))
+
+
+class SteppedRun(Run):
+    """The steps of a policy, one after the other, as a live crawl takes them."""
+
+    def __init__(self, graph: LinkGraph, trusted: TrustedPages, policy: Policy) -> None:
+        super().__init__(graph)
+        self._graph = graph
+        self._policy = policy
+        self._web = GrowingGraph()
+        self._web.know(int(trusted.pages.max()) + 1)
+        self._priority: dict[int, float] = {}  # of the pages that wait
+        self._queue: list[tuple[float, int]] = []  # with entries that are stale
+        self._set_hosts(trusted.pages)
+        self._apply(policy.begin(self._web, trusted))
+
+    def advance(self, limit: int, until: float) -> None:
+        while self.n_fetched < limit:
+            page = self._best()
+            if page is None:
+                self.is_empty = True
+                return
+            links = self._graph.links(page)
+            self._web.add(page, links)
+            self._set_hosts(links)
+            self.order[self.n_fetched] = page
+            self.n_fetched += 1
+            if self._policy.follows_links:
+                self._apply(Priorities(links, np.zeros(len(links))), only_new=True)
+            self._apply(self._policy.fetched(page, self._web))
+
+    def _best(self) -> int | None:
+        while self._queue:
+            priority, page = heapq.heappop(self._queue)
+            if self._priority.get(page) == -priority:
+                del self._priority[page]
+                return page
+        return None
+
+    def _apply(self, changed: Priorities, only_new: bool = False) -> None:
+        for page, value in zip(changed.pages.tolist(), changed.values.tolist(), strict=True):
+            if not self._web.fetched[page] and not (only_new and page in self._priority):
+                self._priority[page] = value
+                heapq.heappush(self._queue, (-value, page))
+
+    def _set_hosts(self, pages: NDArray[np.uint32]) -> None:
+        if self._graph.hosts is not None:
+            self._web.set_hosts(pages, self._graph.hosts[pages])
 
 
 P = TypeVar("P", bound=type[Policy])

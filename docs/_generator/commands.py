@@ -1,0 +1,87 @@
+"""Every command with its arguments and options, as its help has them."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from _generator.markdown import cell, paragraphs, prose, table, value
+
+from orienteer.cli import main
+
+_WORDS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
+
+HEAD = """# Commands
+
+What to type. `orienteer COMMAND --help` says the same in the terminal.
+With `--json` a command prints one JSON document on stdout, and nothing else.
+
+## Exit codes
+
+| code | meaning |
+| --- | --- |
+| 0 | The goal was reached. |
+| 2 | Bad usage or bad input, said in one line on stderr. |
+| 3 | It ended without reaching its goal. |
+| 130 | Interrupted with Ctrl-C. |
+
+Orienteer reads no environment variables of its own.
+"""
+
+
+def page() -> str:
+    return HEAD + "".join(_section(path, command) for path, command in all_commands())
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    """Every command that does something, with what one types for it; groups are left out."""
+    yield from _below("orienteer", typer.main.get_command(main.app))
+
+
+def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    if not hasattr(command, "commands"):
+        yield path, command
+        return
+    for name, child in command.commands.items():
+        yield from _below(f"{path} {name}", child)
+
+
+def options_of(command: Any) -> list[Any]:
+    """The options of a command; --help, which all have, is not among them."""
+    return [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
+
+
+def _section(path: str, command: Any) -> str:
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    usage = " ".join([path, *(_written(one) for one in arguments), "[OPTIONS]"])
+    # The kinds are told by the function itself: typer's versions keep them in different places.
+    kinds = typing.get_type_hints(inspect.unwrap(command.callback))
+    rows = [(_name(one, kinds), cell(one.help or ""), _default(one)) for one in [*arguments, *options_of(command)]]
+    text = paragraphs(command.help) if command.help else prose(command.callback.__doc__)
+    return f"\n## {path}\n\n{text}\n\n`{usage}`\n\n" + table(["", "", "default"], rows) + "\n"
+
+
+def _written(argument: Any) -> str:
+    name = argument.metavar or argument.name.upper()
+    return name if argument.required else f"[{name}]"
+
+
+def _name(one: Any, kinds: dict[str, Any]) -> str:
+    if one.param_type_name == "argument":
+        return f"`{one.metavar or one.name.upper()}`"
+    names = ", ".join(f"`{name}`" for name in [*one.opts, *one.secondary_opts])
+    return names if one.is_flag else f"{names} {cell(one.metavar or _kind(kinds[one.name]))}"
+
+
+def _kind(hint: Any) -> str:
+    """`Path | None` and `list[Path]` are both a PATH."""
+    inside = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+    return _kind(inside[0]) if inside else _WORDS[hint]
+
+
+def _default(one: Any) -> str:
+    return "" if one.default is False or callable(one.default) else value(one.default)

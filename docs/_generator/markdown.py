@@ -1,0 +1,61 @@
+"""Docstrings and values as Markdown."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_BOLD = re.compile(r"\[(/?)bold\]")
+
+
+def prose(text: str | None) -> str:
+    """A docstring as Markdown: paragraphs flow, what is indented or a doctest becomes a block of its own."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(text or ""))
+    return "\n\n".join(_part(part) for part in parts if part.strip())
+
+
+def _part(part: str) -> str:
+    if part.startswith((">>>", "    ")):
+        return f"```text\n{inspect.cleandoc(part)}\n```"
+    lines = part.split("\n")
+    if any(line.startswith("- ") for line in lines):
+        return "\n".join(_plain(line) for line in lines)
+    return _plain(" ".join(line.strip() for line in lines))
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is markup but what stands in backquotes, and *stress*."""
+    pieces = re.split(r"(`[^`]+`)", text)
+    for k in range(0, len(pieces), 2):
+        pieces[k] = re.sub(r"([<>\[\]_|])", r"\\\1", pieces[k])
+    return "".join(pieces)
+
+
+def paragraphs(text: str) -> str:
+    """The help of a command, which is in paragraphs already; its example in code."""
+    text = re.sub(r"(Example|Then): \[bold\](.*?)\[/bold\]", r"\1: `\2`", text)
+    return "\n\n".join(_plain(part) for part in _BOLD.sub("", text).split("\n\n"))
+
+
+def cell(text: str) -> str:
+    """A text as it can stand in a table."""
+    return _plain(" ".join(text.split()).replace("\\[", "["))  # Rich wants it escaped, Markdown does not
+
+
+def value(default: Any) -> str:
+    """A default value, as one would write it in TOML."""
+    if default is None or default in ("", (), []):
+        return ""
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    if isinstance(default, tuple | list):
+        return ", ".join(value(item) for item in default)
+    return f"`{default}`"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\|", part) for part in line) + " |" for line in lines)

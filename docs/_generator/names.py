@@ -1,0 +1,95 @@
+"""What can be chosen by name: policies, seed methods, topics, selections and estimators, formats."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from _generator.markdown import cell, prose, table, value
+
+from orienteer.exports import all_exporters
+from orienteer.graph.estimation import all_estimators, all_selections
+from orienteer.graph.formats import FORMATS
+from orienteer.policies import all_policies
+from orienteer.policies.focused import FocusedPolicy
+from orienteer.policies.trained import TrainedPolicy
+from orienteer.registry import settings_of
+from orienteer.seeds import all_methods
+from orienteer.topics import all_topics
+
+
+def policies_page() -> str:
+    head = """# Policies
+
+What to fetch next. Named with `--policy`, with settings after a colon: `--policy fractional:inter_host_weight=20`.
+[Choose a policy](../how-to/choose-a-policy.md) says which one, and when.
+"""
+    return head + _sections(all_policies(), _about_policy)
+
+
+def seed_methods_page() -> str:
+    head = """# Seed methods
+
+Where to start. Named with `orienteer seeds --method` and `orienteer crawl --seed-method`.
+"""
+    return head + _sections(all_methods())
+
+
+def topics_page() -> str:
+    head = """# Kinds of topics
+
+What makes a page relevant. Named as `kind` in the table `[topic]` of a topic file; the settings are further keys there.
+"""
+    return head + _sections(all_topics())
+
+
+def estimates_page() -> str:
+    head = """# Selections and estimators
+
+How `orienteer estimate` chooses the pages that it fetches around a crawl (`--select`), and what it makes of them
+(`--method`).
+"""
+    return (
+        head + "\n## Selections\n" + _sections(all_selections(), level=3)
+        + "\n## Estimators\n" + _sections(all_estimators(), level=3)
+    )  # fmt: skip
+
+
+def formats_page() -> str:
+    exports = [(f"`{name}`", cell(kind.about), value(kind.suffixes)) for name, kind in all_exporters().items()]
+    graphs = [
+        (f"`{name}`", cell(one.about), value(one.suffixes), "read, written" if one.writable else "read")
+        for name, one in FORMATS.items()
+    ]
+    return (
+        "# Formats\n\n## Exports\n\nWhat `orienteer export DIR --format FORMAT` writes.\n\n"
+        + table(["format", "what is written", "endings"], exports)
+        + "\n\n## Graphs\n\nWhat `LinkGraph.load` and all commands that take a GRAPH read. The ending tells the format; "
+        "`.gz` and `.zst` may follow that of text.\n\n"
+        + table(["format", "what it is", "endings", ""], graphs)
+        + "\n"
+    )
+
+
+def _sections(kinds: Mapping[str, Any], about: Any = lambda kind: "", level: int = 2) -> str:
+    return "".join(_section(name, kind, about(kind), level) for name, kind in kinds.items())
+
+
+def _section(name: str, kind: Any, about: str, level: int) -> str:
+    settings = [(f"`{key}`", value(default) or "(none)") for key, default in settings_of(kind).items()]
+    known = table(["setting", "default"], settings) if settings else "It has no settings."
+    idea = inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "").split("\n\n")[0]
+    parts = [f"{'#' * level} {name}", prose(idea), prose(kind.__doc__), about, known]
+    return "\n" + "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _about_policy(kind: Any) -> str:
+    facts = [
+        (kind.proves, "It proves coverage itself."),
+        (kind.knows_truth, "For simulations only."),
+        (issubclass(kind, FocusedPolicy), "Focused: it needs a topic."),
+        (issubclass(kind, TrainedPolicy), "It must be trained first: `orienteer topic train-policy`."),
+    ]
+    return " ".join(text for holds, text in facts if holds)

@@ -1,0 +1,70 @@
+"""The public names of the package, with signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from _generator.markdown import prose
+
+import orienteer
+
+HEAD = """# Python
+
+`import orienteer as ori` gives these names, and nothing else is promised to stay. All of them have types.
+"""
+
+
+def page() -> str:
+    return HEAD + "".join(_section(name, getattr(orienteer, name)) for name in orienteer.__all__)
+
+
+def _section(name: str, thing: Any) -> str:
+    parts = [f"## {name}", prose(thing.__doc__)]
+    if not issubclass(thing, Exception) if inspect.isclass(thing) else True:
+        parts.insert(1, f"```text\n{_signature(name, thing)}\n```")
+    if inspect.isclass(thing):
+        members = (_member(key, member) for key, member in vars(thing).items() if not key.startswith("_"))
+        parts.append("\n".join(member for member in members if member))
+    return "\n" + "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _member(name: str, member: Any) -> str:
+    if isinstance(member, classmethod | staticmethod):
+        member = member.__func__
+    if isinstance(member, property):
+        return _listed(name, member.fget.__doc__) if member.fget and member.fget.__doc__ else ""
+    if not inspect.isfunction(member) or not member.__doc__:
+        return ""
+    return _listed(name + _arguments(member), member.__doc__)
+
+
+def _listed(what: str, doc: str) -> str:
+    return f"- `{what}`\\\n" + "\n".join(f"  {line}".rstrip() for line in prose(doc).split("\n"))
+
+
+def _signature(name: str, thing: Any) -> str:
+    one_line = name + _arguments(thing)
+    if len(one_line) <= 100:
+        return one_line
+    parameters = inspect.signature(thing).parameters.values()
+    lines, is_keyword_only = [], False
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and not is_keyword_only:
+            lines.append("*")
+            is_keyword_only = True
+        lines.append(_unquoted(str(parameter)))
+    result = one_line.rpartition(" -> ")
+    return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f") -> {result[2]}"
+
+
+def _arguments(thing: Any) -> str:
+    signature = inspect.signature(thing)
+    own = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
+    return _unquoted(str(signature.replace(parameters=own)))
+
+
+def _unquoted(signature: str) -> str:
+    """Annotations are texts, and are shown in quotation marks."""
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)

@@ -1,0 +1,166 @@
+"""Runs the blocks of one document, as a reader would who follows it from its first line to its last."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+from tests.docs.blocks import Block, missing_line
+
+PATIENCE_S = 120.0
+# Commands that stay until they are told to end: they are real processes, and are asked for what they show.
+_STAYS = re.compile(r"^(orienteer (?:serve|demo --town)|python -m orienteer\.fake_web)\b")
+_TOWN_PORT = ":8642"
+ROOT = Path(__file__).parents[2]
+
+
+class PageRunner:
+    """A folder, a shell in which `orienteer` is found, and a Python that remembers.
+
+    What stays (`serve`, the town) is ended with the page.
+    """
+
+    def __init__(self, folder: Path, tools: Path) -> None:
+        self.folder = folder
+        self._town = _TOWN_PORT
+        self._staying: list[subprocess.Popen[str]] = []
+        self._python: subprocess.Popen[str] | None = None
+        self._environment = {
+            **os.environ,
+            "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "COLUMNS": "100",
+            "BROWSER": "true",  # what --open would start
+        }
+        self._tools = tools
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._staying:
+            process.send_signal(signal.SIGINT)
+        for process in self._staying:
+            try:
+                process.wait(20)
+            finally:
+                process.kill()
+                process.communicate()
+        if self._python is not None:
+            self._python.communicate(timeout=PATIENCE_S)
+
+    def run(self, block: Block) -> None:
+        """Run the block; an AssertionError where it fails, or prints something else than is shown."""
+        code = self._here(block.code)
+        if block.file is not None:
+            path = self.folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(code, encoding="utf-8")
+            return
+        output = self._run_python(code) if block.kind == "python" else self._run_shell(code)
+        missing = missing_line([self._here(line) for line in block.expected], output)
+        assert missing is None, f"line {block.line}: it did not print {missing!r}, but:\n{output}"
+
+    def give_clone(self) -> None:
+        """A copy of the package that files may be added to; commands then run from it."""
+        shutil.copytree(ROOT / "src", self.folder / "src")
+        (self.folder / "tests").symlink_to(ROOT / "tests")
+        tools = self.folder / "tools"
+        tools.mkdir()
+        program = tools / "orienteer"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m orienteer "$@"\n')
+        program.chmod(0o755)
+        self._environment["PYTHONPATH"] = f"{self.folder / 'src'}:{self.folder}"
+        self._environment["PATH"] = f"{tools}:{self._environment['PATH']}"
+
+    def _here(self, text: str) -> str:
+        """example.org has no certificate here, and the town may be at another port."""
+        return text.replace("https://example.org", "http://example.org").replace(_TOWN_PORT, self._town)
+
+    def _run_shell(self, code: str) -> str:
+        output = ""
+        for command in _parts(code):
+            if _STAYS.match(command):
+                output += self._start(command)
+                continue
+            done = subprocess.run(
+                ["bash", "-e", "-o", "pipefail", "-c", command], cwd=self.folder, env=self._environment,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                timeout=PATIENCE_S,
+            )  # fmt: skip
+            assert done.returncode == 0, f"exit code {done.returncode} of {command}\n{done.stdout}"
+            assert "Traceback" not in done.stdout, done.stdout
+            output += done.stdout
+        return output
+
+    def _start(self, command: str) -> str:
+        """Start what stays, and ask for the page that it names."""
+        arguments = shlex.split(command, comments=True)
+        start = [sys.executable, "-m", "orienteer", *arguments[1:]]
+        if "serve" in arguments and "--port" not in arguments:
+            start += ["--port", "0"]
+        process = subprocess.Popen(
+            start if arguments[0] == "orienteer" else [sys.executable, *arguments[1:]], cwd=self.folder,
+            env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self._staying.append(process)
+        assert process.stdout is not None
+        # Should it never say where it is, it is ended, and with it what it writes.
+        patience = threading.Timer(PATIENCE_S, process.kill)
+        patience.start()
+        said = ""
+        for line in process.stdout:
+            said += line
+            if (found := re.search(r"http://[^\s]+", line)) is not None:
+                break
+        patience.cancel()
+        assert said and found is not None, f"{command} said {said!r}"
+        address = found[0]
+        place = urlsplit(address)
+        here = place._replace(netloc=f"127.0.0.1:{place.port}").geturl()
+        request = urllib.request.Request(here, headers={"Host": place.netloc})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 200
+        if "--town" in arguments:
+            self._town = f":{place.port}"
+        return said
+
+    def _run_python(self, code: str) -> str:
+        if self._python is None:
+            self._python = subprocess.Popen(
+                [self._tools / "orienteer", "--page"], cwd=self.folder, env=self._environment, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            )  # fmt: skip
+        assert self._python.stdin is not None
+        assert self._python.stdout is not None
+        self._python.stdin.write(json.dumps(code) + "\n")
+        self._python.stdin.flush()
+        output, error = json.loads(self._python.stdout.readline())
+        assert not error, f"{code}\n{output}{error}"
+        return output
+
+
+def _parts(code: str) -> Iterator[str]:
+    """Commands that stay, each alone, and the lines between them together."""
+    together: list[str] = []
+    for line in re.sub(r"\\\n\s*", " ", code).splitlines():
+        if _STAYS.match(line):
+            if together:
+                yield "\n".join(together)
+            together = []
+            yield line
+        else:
+            together.append(line)
+    if together:
+        yield "\n".join(together)

@@ -1,0 +1,141 @@
+"""A process that has imported everything, and forks for each command: most of a second each would go into imports.
+
+    python -m tests.docs.ready_process SOCKET ADDRESS      where it listens, and where example.org is served
+
+`client` is a small program that takes the place of `orienteer` on the PATH: it hands over its arguments, its folder and
+its three streams, and ends as the command ends. The arguments `--page` ask for no command but for Python: blocks of
+code come as JSON, a line each, and what they print goes back the same way.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+_MOST = {"--pages": "1500", "--budget": "60"}  # what a test can wait for
+
+_CLIENT = """#!{python} -IS
+import json, os, socket, sys
+there = socket.socket(socket.AF_UNIX)
+there.connect({place!r})
+socket.send_fds(there, [json.dumps([os.getcwd(), *sys.argv[1:]]).encode()], [0, 1, 2])
+sys.exit(int(there.recv(16) or 1))
+"""
+
+
+def client(place: Path) -> str:
+    """The program that stands for `orienteer`."""
+    return _CLIENT.format(python=sys.executable, place=str(place))
+
+
+def adapted(arguments: list[str], address: str) -> list[str]:
+    """A command of the documents, for a web on loopback: it is found there, in no hurry to be spared, and small."""
+    small = [_MOST[before] if before in _MOST and one.isdigit() else one for before, one in zip(["", *arguments], arguments, strict=False)]
+    if arguments[:1] == ["crawl"] and _is_about_example(arguments):
+        return [*small, "--connect-to", address, "--delay", "0", "--connections", "8"]
+    return small
+
+
+def _is_about_example(arguments: list[str]) -> bool:
+    """Whether the hosts are those of the documents; a crawl that was begun knows where to connect to."""
+    if "--seeds-from" in arguments:
+        return True
+    folders = [Path(one) / "crawl.toml" for one in arguments]
+    settings = "".join(path.read_text() for path in folders if path.is_file())
+    return ("//example.org" in " ".join(arguments) + settings) and "connect_to =" not in settings
+
+
+def main(place: str, address: str) -> None:
+    _import_everything()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(place)
+        listener.listen()
+        print("ready", flush=True)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+        while True:
+            connection = listener.accept()[0]
+            message, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+            if os.fork() == 0:
+                listener.close()
+                _become(json.loads(message), streams, connection, address)
+            for stream in streams:
+                os.close(stream)
+            connection.close()
+
+
+def _import_everything() -> None:
+    """All that the commands import when they are called, and the kernels of a crawl."""
+    import sklearn.linear_model  # noqa: F401
+
+    import orienteer
+    import orienteer.cli.main
+    import orienteer.evaluate.compare
+    import orienteer.evaluate.harvest
+    import orienteer.policies
+    import orienteer.web.app
+    from orienteer.crawl.plan import CrawlPlan
+    from orienteer.crawl.warm_up import warm_up
+
+    for name in orienteer.__all__:
+        getattr(orienteer, name)
+    orienteer.policies.all_policies()
+    warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
+
+
+def _become(message: list[str], streams: list[int], connection: socket.socket, address: str) -> None:
+    """What a new process would be, from here to its end."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        folder, *arguments = message
+        os.chdir(folder)
+        if arguments == ["--page"]:
+            _run_page()
+            code = 0
+        else:
+            code = _run_command(adapted(arguments, address))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with open("/tmp/w/docs/cpu.log", "a") as f: t = os.times(); print(f"{t.user+t.system:.2f}", *message[1:], file=f)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        connection.send(str(code).encode())
+        os._exit(code)
+
+
+def _run_command(arguments: list[str]) -> int:
+    from orienteer.cli.main import run
+
+    sys.argv = ["orienteer", *arguments]
+    try:
+        run()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def _run_page() -> None:
+    sys.path.insert(0, "")
+    names: dict[str, object] = {"__name__": "__main__"}
+    for line in sys.stdin:
+        said, error = io.StringIO(), ""
+        try:
+            with redirect_stdout(said), redirect_stderr(said):
+                exec(compile(json.loads(line), "a block", "exec"), names)
+        except BaseException:
+            error = traceback.format_exc()
+        print(json.dumps([said.getvalue(), error]), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
