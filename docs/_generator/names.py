@@ -67,9 +67,7 @@ def formats_page() -> str:
         "# Formats\n\n## Exports\n\nWhat `orienteer export DIR --format FORMAT` writes.\n\n"
         + table(["format", "what is written", "endings"], exports)
         + "\n\n## Graphs\n\nWhat `LinkGraph.load` and all commands that take a GRAPH read. The ending tells the format; "
-        "`.gz` and `.zst` may follow that of text.\n\n"
-        + table(["format", "what it is", "endings", ""], graphs)
-        + "\n"
+        "`.gz` and `.zst` may follow that of text.\n\n" + table(["format", "what it is", "endings", ""], graphs) + "\n"
     )
 
 

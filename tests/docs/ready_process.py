@@ -19,7 +19,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-_MOST = {"--pages": "1500", "--budget": "60"}  # what a test can wait for
+_MOST = {"--pages": 1500, "--budget": 300}  # what a test can wait for
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
@@ -37,7 +37,9 @@ def client(place: Path) -> str:
 
 def adapted(arguments: list[str], address: str) -> list[str]:
     """A command of the documents, for a web on loopback: it is found there, in no hurry to be spared, and small."""
-    small = [_MOST[before] if before in _MOST and one.isdigit() else one for before, one in zip(["", *arguments], arguments, strict=False)]
+    most = {} if "--until" in arguments else _MOST
+    pairs = zip(["", *arguments], arguments, strict=False)
+    small = [str(min(int(one), most[before])) if before in most and one.isdigit() else one for before, one in pairs]
     if arguments[:1] == ["crawl"] and _is_about_example(arguments):
         return [*small, "--connect-to", address, "--delay", "0", "--connections", "8"]
     return small
@@ -106,7 +108,6 @@ def _become(message: list[str], streams: list[int], connection: socket.socket, a
     except BaseException:
         traceback.print_exc()
     finally:
-        with open("/tmp/w/docs/cpu.log", "a") as f: t = os.times(); print(f"{t.user+t.system:.2f}", *message[1:], file=f)
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(str(code).encode())
