@@ -41,7 +41,8 @@ html_theme_options = {
 }
 pygments_style = "default"
 pygments_dark_style = "monokai"
-highlight_language = "text"
+highlight_language = "none"  # blocks without a name are formulas
+smartquotes = False  # or --json becomes –json
 
 
 def setup(app: Sphinx) -> None:

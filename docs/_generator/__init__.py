@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from _generator import commands, crawl_folder, names, python_names, settings
+from . import commands, crawl_folder, names, python_names, settings
 
 PAGES = {
     "commands": commands.page,

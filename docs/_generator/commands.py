@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
-from _generator.markdown import cell, paragraphs, prose, table, value
 
 from orienteer.cli import main
+
+from .markdown import cell, paragraphs, prose, table, value
 
 _WORDS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
@@ -62,7 +63,8 @@ def _section(path: str, command: Any) -> str:
     kinds = typing.get_type_hints(inspect.unwrap(command.callback))
     rows = [(_name(one, kinds), cell(one.help or ""), _default(one)) for one in [*arguments, *options_of(command)]]
     text = paragraphs(command.help) if command.help else prose(command.callback.__doc__)
-    return f"\n## {path}\n\n{text}\n\n`{usage}`\n\n" + table(["", "", "default"], rows) + "\n"
+    heads = ["argument or option", "what it says", "default"]
+    return f"\n## {path}\n\n`{usage}`\n\n{text}\n\n{table(heads, rows)}\n"
 
 
 def _written(argument: Any) -> str:

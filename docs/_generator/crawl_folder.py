@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from inspect import cleandoc
 
-from _generator.markdown import cell, table
-
 from orienteer.store import folder
+
+from .markdown import cell, table
 
 HEAD = """# The crawl folder
 

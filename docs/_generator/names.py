@@ -7,8 +7,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from _generator.markdown import cell, prose, table, value
-
 from orienteer.exports import all_exporters
 from orienteer.graph.estimation import all_estimators, all_selections
 from orienteer.graph.formats import FORMATS
@@ -18,6 +16,8 @@ from orienteer.policies.trained import TrainedPolicy
 from orienteer.registry import settings_of
 from orienteer.seeds import all_methods
 from orienteer.topics import all_topics
+
+from .markdown import cell, prose, table, value
 
 
 def policies_page() -> str:
@@ -63,12 +63,23 @@ def formats_page() -> str:
         (f"`{name}`", cell(one.about), value(one.suffixes), "read, written" if one.writable else "read")
         for name, one in FORMATS.items()
     ]
-    return (
-        "# Formats\n\n## Exports\n\nWhat `orienteer export DIR --format FORMAT` writes.\n\n"
-        + table(["format", "what is written", "endings"], exports)
-        + "\n\n## Graphs\n\nWhat `LinkGraph.load` and all commands that take a GRAPH read. The ending tells the format; "
-        "`.gz` and `.zst` may follow that of text.\n\n" + table(["format", "what it is", "endings", ""], graphs) + "\n"
-    )
+    written = table(["format", "what is written", "endings"], exports)
+    read = table(["format", "what it is", "endings", ""], graphs)
+    return f"""# Formats
+
+## Exports
+
+What `orienteer export DIR --format FORMAT` writes.
+
+{written}
+
+## Graphs
+
+What `LinkGraph.load` and all commands that take a GRAPH read. The ending tells the format; `.gz` and `.zst` may follow
+that of text.
+
+{read}
+"""
 
 
 def _sections(kinds: Mapping[str, Any], about: Any = lambda kind: "", level: int = 2) -> str:

@@ -6,9 +6,9 @@ import inspect
 import re
 from typing import Any
 
-from _generator.markdown import prose
-
 import orienteer
+
+from .markdown import prose
 
 HEAD = """# Python
 
@@ -23,7 +23,7 @@ def page() -> str:
 def _section(name: str, thing: Any) -> str:
     parts = [f"## {name}", prose(thing.__doc__)]
     if not issubclass(thing, Exception) if inspect.isclass(thing) else True:
-        parts.insert(1, f"```text\n{_signature(name, thing)}\n```")
+        parts.insert(1, f"```python\n{_signature(name, thing)}\n```")
     if inspect.isclass(thing):
         members = (_member(key, member) for key, member in vars(thing).items() if not key.startswith("_"))
         parts.append("\n".join(member for member in members if member))
@@ -46,6 +46,8 @@ def _listed(what: str, doc: str) -> str:
 
 def _signature(name: str, thing: Any) -> str:
     one_line = name + _arguments(thing)
+    if inspect.isclass(thing):
+        one_line = one_line.rpartition(" -> ")[0]
     if len(one_line) <= 100:
         return one_line
     parameters = inspect.signature(thing).parameters.values()
@@ -55,8 +57,8 @@ def _signature(name: str, thing: Any) -> str:
             lines.append("*")
             is_keyword_only = True
         lines.append(_unquoted(str(parameter)))
-    result = one_line.rpartition(" -> ")
-    return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f") -> {result[2]}"
+    end = "" if inspect.isclass(thing) else " -> " + one_line.rpartition(" -> ")[2]
+    return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + ")" + end
 
 
 def _arguments(thing: Any) -> str:
@@ -66,5 +68,6 @@ def _arguments(thing: Any) -> str:
 
 
 def _unquoted(signature: str) -> str:
-    """Annotations are texts, and are shown in quotation marks."""
+    """Annotations are texts, and are shown in quotation marks; functions are shown with their addresses."""
+    signature = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", signature)
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)

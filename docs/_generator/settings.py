@@ -6,10 +6,10 @@ import typing
 from dataclasses import MISSING, fields
 from typing import Any
 
-from _generator.markdown import prose, table, value
-
 from orienteer.crawl.plan import CrawlPlan
 from orienteer.settings import _KINDS
+
+from .markdown import prose, table, value
 
 HEAD = """# Settings
 

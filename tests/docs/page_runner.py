@@ -123,13 +123,13 @@ class PageRunner:
         # Should it never say where it is, it is ended, and with it what it writes.
         patience = threading.Timer(PATIENCE_S, process.kill)
         patience.start()
-        said = ""
+        said, found = "", None
         for line in process.stdout:
             said += line
             if (found := re.search(r"http://[^\s]+", line)) is not None:
                 break
         patience.cancel()
-        assert said and found is not None, f"{command} said {said!r}"
+        assert found is not None, f"{command} said {said!r}"
         address = found[0]
         place = urlsplit(address)
         here = place._replace(netloc=f"127.0.0.1:{place.port}").geturl()

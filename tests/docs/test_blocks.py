@@ -22,11 +22,8 @@ from tests.docs.ready_process import client
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-DOCUMENTS = {
-    path.relative_to(ROOT).as_posix(): document(path)
-    for path in PAGES
-    if "reference" not in path.relative_to(ROOT).parts
-}
+NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES if "reference" not in path.relative_to(ROOT).parts]
+DOCUMENTS = {name: document(ROOT / name) for name in NAMES}
 KINDS = ("sh", "python", "toml", "text", "", "{toctree}", "{include}")  # the last two are Sphinx's
 MAY_STAND_STILL = 12  # blocks that are not run, in all documents together
 

@@ -109,7 +109,8 @@ def test_every_command_and_option_is_named(pages: dict[Path, _Page]) -> None:
         f"import sys; sys.path.insert(0, {str(ROOT / 'docs')!r})\n"
         "from _generator.commands import all_commands, options_of\n"
         "for path, command in all_commands():\n"
-        "    print(path, *(name for one in options_of(command) for name in [*one.opts, *one.secondary_opts]), sep='\\t')"
+        "    names = [name for one in options_of(command) for name in [*one.opts, *one.secondary_opts]]\n"
+        "    print(path, *names, sep='\\t')"
     )
     lines = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     commands = [line.split("\t") for line in lines.splitlines()]

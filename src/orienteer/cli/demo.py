@@ -81,9 +81,7 @@ def _serve_town(site: CommunitySite) -> None:
     with _served(site) as web:
         home = seen_at(HOME, web.port)
         print(f"Quillhaven, a town of {len(site.town_urls()):,} pages, is open at {home}")
-        print(
-            "Crawl it from another terminal; Ctrl-C here closes it. It is on this machine, so there is no need to wait:"
-        )
+        print("Crawl it from another terminal, with no need to wait between requests; Ctrl-C here closes it:")
         print(f"orienteer crawl {home} --scope site --until 0.98 -o town --allow-private --delay 0.01", flush=True)
         with suppress(Interrupted):
             threading.Event().wait()

@@ -110,7 +110,7 @@ class Policy(ABC):
         """Nothing is left to fetch: work on the guarantee until it reaches `until`, if it can."""
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
-        """The whole crawl of a known graph, to be driven by `advance`; step by step where a policy has no faster way."""
+        """The whole crawl of a known graph, to be driven by `advance`; step by step where there is no faster way."""
         return SteppedRun(graph, trusted, copy.copy(self))
 
 
