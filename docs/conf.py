@@ -34,7 +34,7 @@ html_css_files = ["orienteer.css"]
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
-html_last_updated_fmt = None
+html_show_search_summary = False  # summaries would be fetched, which file:// does not allow
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6e4f", "color-brand-content": "#0b6e4f"},
     "dark_css_variables": {"color-brand-primary": "#5ecfa2", "color-brand-content": "#5ecfa2"},

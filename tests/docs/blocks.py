@@ -2,7 +2,8 @@
 
     sh        run by a shell, in the folder of the page
     python    run in order, all of a page in one namespace
-    text      what the block before it prints: these lines, in this order; `…` stands for anything
+    text      what the block before it prints: these lines, in this order; `…` stands for anything, and what commands
+              print may have other numbers (times, and pages by the order in which answers come)
     (none)    no code: a formula, a drawing
 
 Comments before a block say what is out of the ordinary:
@@ -22,6 +23,7 @@ from markdown_it import MarkdownIt
 
 RUN = ("sh", "python")
 SHOWN = "text"
+_NUMBER = re.compile(r"\d(?:[\d,]|\\\.)*(?<=\d)")  # in an escaped text
 _MARK = re.compile(r"^<!-- (file|not run|given): (.+?) -->\s*$")
 
 
@@ -71,7 +73,7 @@ def _add(blocks: list[Block], block: Block) -> None:
     blocks.append(block)
 
 
-def missing_line(expected: list[str], output: str) -> str | None:
+def missing_line(expected: list[str], output: str, any_numbers: bool = False) -> str | None:
     """The first line that was not printed, behind those before it; None if all were. Spaces do not count."""
     printed = [" ".join(line.split()) for line in output.splitlines()]
     at = 0
@@ -79,7 +81,8 @@ def missing_line(expected: list[str], output: str) -> str | None:
         words = " ".join(line.split())
         if words in ("", "…"):
             continue
-        pattern = re.compile(".*".join(re.escape(part) for part in re.split(r"\s*…\s*", words)))
+        text = ".*".join(re.escape(part) for part in re.split(r"\s*…\s*", words))
+        pattern = re.compile(_NUMBER.sub(lambda _: r"[\d,.]*\d", text) if any_numbers else text)
         found = next((k for k in range(at, len(printed)) if pattern.fullmatch(printed[k])), None)
         if found is None:
             return line

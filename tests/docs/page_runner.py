@@ -69,7 +69,7 @@ class PageRunner:
             path.write_text(code, encoding="utf-8")
             return
         output = self._run_python(code) if block.kind == "python" else self._run_shell(code)
-        missing = missing_line([self._here(line) for line in block.expected], output)
+        missing = missing_line([self._here(line) for line in block.expected], output, block.kind == "sh")
         assert missing is None, f"line {block.line}: it did not print {missing!r}, but:\n{output}"
 
     def give_clone(self) -> None:

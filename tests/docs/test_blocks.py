@@ -139,3 +139,6 @@ def test_blocks_are_found_with_what_is_said_of_them(tmp_path: Path) -> None:
     assert page.blocks[0].expected == ["a … c"]
     assert missing_line(["a … c"], "x\na  b c\ny") is None
     assert missing_line(["y", "x"], "x\ny\n") == "x"
+    assert missing_line(["12 pages, 1.5 s"], "1,300 pages, 2 s", any_numbers=True) is None
+    assert missing_line(["12 pages, 1.5 s"], "1,300 pages, 2 s") is not None
+    assert missing_line(["12 pages"], "no pages", any_numbers=True) is not None
