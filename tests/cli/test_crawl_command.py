@@ -53,6 +53,15 @@ def facts(text: str) -> dict[str, str]:
     return dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in text.splitlines() if "  " in line.strip())
 
 
+def test_whoever_forgot_to_allow_private_addresses_is_told_how_to_go_on(web: FakeWeb, tmp_path: Path) -> None:
+    seed = f"http://127.0.0.1:{web.port}/"
+    done = orienteer("crawl", seed, "--until", 0.5, "-q", "-o", tmp_path / "c", code=3)
+    command = f"orienteer crawl {tmp_path / 'c'} --refresh --allow-private"
+    assert command in done.stdout
+    again = orienteer(*command.split()[1:], "-q", "--delay", 0)
+    assert "--allow-private" not in again.stdout
+
+
 # -- what comes of it -------------------------------------------------------------------------------------------
 
 

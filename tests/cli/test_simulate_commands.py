@@ -35,9 +35,10 @@ def test_simulate_prints_what_was_proved_and_what_is_true(web: Path) -> None:
 
 
 def test_simulate_as_json_is_what_the_library_says(web: Path) -> None:
-    facts = told(
-        "simulate", web, "-p", "windowed-rankmass", "--set", "window=0.3", "--until", 0.9, "--trust", "ids:0,7"
-    )
+    more = ("--until", 0.9, "--trust", "ids:0,7")
+    facts = told("simulate", web, "-p", "windowed-rankmass", "--set", "window=0.3", *more)
+    in_one_word = told("simulate", web, "-p", "windowed-rankmass:window=0.3", *more)
+    assert (in_one_word["policy"], in_one_word["n_fetched"]) == (facts["policy"], facts["n_fetched"])
     graph = LinkGraph.load(web)
     trace = simulate(graph, "windowed-rankmass", trust=[0, 7], until=0.9, window=0.3)
     assert facts["policy"] == "windowed-rankmass:window=0.3"

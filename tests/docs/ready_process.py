@@ -19,7 +19,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-_MOST = {"--pages": 1500, "--budget": 300}  # what a test can wait for
+_MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys

@@ -27,6 +27,7 @@ from orienteer.cli import display
 from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.crawl.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
+from orienteer.fetch.outcome import Outcome
 from orienteer.graph.coverage import Certificate
 
 if TYPE_CHECKING:
@@ -224,6 +225,8 @@ def _next_commands(report: Report) -> list[tuple[str, str]]:
         (f"orienteer status {folder}", "the crawl in figures, host by host"),
         (f"orienteer explain {folder} URL", "what became of a page, and why"),
     ]
+    if Outcome.FORBIDDEN_ADDRESS in report.figures.outcomes:
+        commands.append((f"orienteer crawl {folder} --refresh --allow-private", "if the addresses are your own"))
     if report.stopped_because == "interrupted":
         commands.insert(0, (f"orienteer crawl {folder}", "go on"))
     elif report.stopped_because == "budget":

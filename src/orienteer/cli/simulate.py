@@ -29,7 +29,9 @@ _SOURCES_SHOWN = 10
 
 def simulate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
-    policy: str = typer.Option("certified", "--policy", "-p", help="What to fetch next."),
+    policy: str = typer.Option(
+        "certified", "--policy", "-p", help="What to fetch next, such as windowed-rankmass:window=0.05."
+    ),
     settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
@@ -59,7 +61,8 @@ def simulate(
     from orienteer.policies.policy_spec import PolicySpec
 
     # What can be wrong without looking at the graph is said before it is read.
-    spec = PolicySpec.of_texts(policy, settings)
+    name, _, in_name = policy.partition(":")
+    spec = PolicySpec.of_texts(name, [*(part for part in in_name.split(",") if part.strip()), *settings])
     goal = Goal(until, budget, by_certificate)
     politeness = None if delay is None else Politeness(delay_s=delay)
     _check_time(workers, latency)
