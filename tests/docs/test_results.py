@@ -1,0 +1,58 @@
+"""The results say what their sections say, and name every benchmark that there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import EXPERIMENTS, QUICK, RESULTS, SLOW
+from benchmarks.goals import GOALS, Goal, goals_table
+from benchmarks.results_file import Results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return Results.read(RESULTS, EXPERIMENTS)
+
+
+def test_every_benchmark_has_a_section_and_every_section_a_benchmark(results: Results) -> None:
+    found = {name for name in results.sections if not name.startswith("experiments/")}
+    assert found == {*QUICK, *SLOW, "Goals", "Growth"}
+    for name in (*QUICK, *SLOW):
+        assert (ROOT / "benchmarks" / f"{name}.py").exists()
+
+
+def test_the_goals_are_those_of_the_sections(results: Results) -> None:
+    """`python -m benchmarks summary` makes them anew."""
+    assert goals_table(results).strip() in RESULTS.read_text()
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.of)
+def test_every_goal_has_been_measured(goal: Goal, results: Results) -> None:
+    assert "not measured" not in goal.row(results)
+
+
+def test_a_goal_is_met_at_its_limit_and_missed_beyond() -> None:
+    results = Results({"speed": "| x | s |\n|---|---:|\n| ours | 1,234.5 s |\n| theirs | 2 |\n"})
+    for limit, verdict in ((1234.5, "met"), (1234.4, "**missed**")):
+        goal = Goal("it", "speed", lambda found: found.number("speed", "ours", "s"), at_most=limit, digits=1)
+        assert goal.row(results) == ["it", f"at most {limit:,.1f}", "1,234.5", verdict, "`speed`"]
+    for limit, verdict in ((1234.5, "met"), (1234.6, "**missed**")):
+        goal = Goal("it", "speed", lambda found: found.number("speed", "ours", "s"), at_least=limit)
+        assert verdict in goal.row(results)
+
+
+def test_figures_that_are_not_there() -> None:
+    results = Results({"speed": "before\n\n| x | s |\n|---|---:|\n| ours | 1 |\n\nafter\n"})
+    assert results.number("speed", "ours", "s", below="before") == 1
+    for wrong in (
+        ("store", "ours", "s"),
+        ("speed", "theirs", "s"),
+        ("speed", "ours", "ms"),
+        ("speed", "ours", "s", "after"),
+    ):
+        with pytest.raises(KeyError):
+            results.number(*wrong)
