@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
-import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
+
+from tests.ready_process import ReadyProcess
+
+
+@cache
+def _ready() -> ReadyProcess:
+    return ReadyProcess()
 
 
 def orienteer(*arguments: object, code: int = 0, columns: int = 100) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "orienteer", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": str(columns)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = _ready().run([str(argument) for argument in arguments], columns)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -38,28 +41,8 @@ class Done(NamedTuple):
     stderr: str
 
 
-def orienteer_each(commands: Sequence[Sequence[object]]) -> list[Done]:
-    """Many commands, one after the other in one process: most of a second each goes into imports."""
-    texts = [[str(argument) for argument in command] for command in commands]
-    script = [sys.executable, "-c", _RUN_EACH]
-    done = subprocess.run(script, input=json.dumps(texts), capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stdout
-    return [Done(*entry) for entry in json.loads(done.stdout)]
-
-
-_RUN_EACH = """
-import contextlib, io, json, sys
-from orienteer.cli.main import run
-ended = []
-for arguments in json.load(sys.stdin):
-    sys.argv = ["orienteer", *arguments]
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            run()
-        except SystemExit as end:
-            code = end.code or 0
-    ended.append((code, out.getvalue(), err.getvalue()))
-json.dump(ended, sys.stdout)
-"""
+def orienteer_each(commands: Sequence[Sequence[object]]) -> list[subprocess.CompletedProcess[str]]:
+    """Many commands, one after the other."""
+    done = [_ready().run([str(argument) for argument in command], columns=100) for command in commands]
+    assert not any("Traceback" in one.stderr for one in done)
+    return done

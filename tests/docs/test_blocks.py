@@ -18,7 +18,7 @@ from orienteer.fake_web.server import FakeWeb
 from tests.docs.blocks import Document, document, missing_line
 from tests.docs.example_site import ExampleSite
 from tests.docs.page_runner import PageRunner
-from tests.docs.ready_process import client
+from tests.ready_process import client
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -47,7 +47,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     with (
         FakeWeb(ExampleSite()) as web,
         subprocess.Popen(
-            [sys.executable, "-m", "tests.docs.ready_process", place, web.address], cwd=ROOT,
+            [sys.executable, "-m", "tests.ready_process", place, web.address], cwd=ROOT,
             stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "100"},
         ) as process,
     ):  # fmt: skip

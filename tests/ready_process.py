@@ -1,31 +1,36 @@
 """A process that has imported everything, and forks for each command: most of a second each would go into imports.
 
-    python -m tests.docs.ready_process SOCKET ADDRESS      where it listens, and where example.org is served
+    python -m tests.ready_process SOCKET [ADDRESS]      where it listens, and where example.org is served
 
-`client` is a small program that takes the place of `orienteer` on the PATH: it hands over its arguments, its folder and
-its three streams, and ends as the command ends. The arguments `--page` ask for no command but for Python: blocks of
-code come as JSON, a line each, and what they print goes back the same way.
+`ReadyProcess` starts one and runs commands by it. `client` is a small program that takes the place of `orienteer` on
+the PATH: it hands over its arguments, its folder and its three streams, and ends as the command ends. The arguments
+`--page` ask for no command but for Python: blocks of code come as JSON, a line each, and what they print goes back the
+same way.
 """
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
 there = socket.socket(socket.AF_UNIX)
 there.connect({place!r})
-socket.send_fds(there, [json.dumps([os.getcwd(), *sys.argv[1:]]).encode()], [0, 1, 2])
+socket.send_fds(there, [json.dumps([os.getcwd(), os.environ["COLUMNS"], *sys.argv[1:]]).encode()], [0, 1, 2])
 sys.exit(int(there.recv(16) or 1))
 """
 
@@ -33,6 +38,39 @@ sys.exit(int(there.recv(16) or 1))
 def client(place: Path) -> str:
     """The program that stands for `orienteer`."""
     return _CLIENT.format(python=sys.executable, place=str(place))
+
+
+class ReadyProcess:
+    """One for all the commands of a test process; it ends with it."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
+        self._place = str(Path(self._folder.name) / "socket")
+        command = [sys.executable, "-m", "tests.ready_process", self._place]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        atexit.register(self.close)
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"ready\n"
+
+    def run(self, arguments: list[str], columns: int, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+        """The command to its end, as subprocess.run would."""
+        with (
+            socket.socket(socket.AF_UNIX) as there, open(os.devnull) as nothing,
+            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
+        ):  # fmt: skip
+            there.settimeout(timeout_s)
+            there.connect(self._place)
+            message = json.dumps([os.getcwd(), str(columns), *arguments]).encode()
+            socket.send_fds(there, [message], [nothing.fileno(), out.fileno(), err.fileno()])
+            code = int(there.recv(16) or 1)
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(arguments, code, out.read().decode(), err.read().decode())
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._folder.cleanup()
 
 
 def adapted(arguments: list[str], address: str) -> list[str]:
@@ -54,7 +92,7 @@ def _is_about_example(arguments: list[str]) -> bool:
     return ("//example.org" in " ".join(arguments) + settings) and "connect_to =" not in settings
 
 
-def main(place: str, address: str) -> None:
+def main(place: str, address: str = "") -> None:
     _import_everything()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(place)
@@ -98,13 +136,13 @@ def _become(message: list[str], streams: list[int], connection: socket.socket, a
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        folder, *arguments = message
+        folder, os.environ["COLUMNS"], *arguments = message
         os.chdir(folder)
         if arguments == ["--page"]:
             _run_page()
             code = 0
         else:
-            code = _run_command(adapted(arguments, address))
+            code = _run_command(adapted(arguments, address) if address else arguments)
     except BaseException:
         traceback.print_exc()
     finally:
