@@ -22,6 +22,7 @@ QUICK = [
     "components",
     "formats",
     "bv_decode",
+    "orders",
     "crawl_speed",
     "extraction",
     "topics",

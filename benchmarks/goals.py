@@ -65,10 +65,11 @@ GOALS = [
     Goal("Fractional PageRank, 80M of 100M pages, wall s", "crawl_scale",
          _cell("crawl_scale", "80 of 100 M", "wall s"), at_most=200, digits=0),
     Goal("its peak memory, GiB", "crawl_scale", _cell("crawl_scale", "80 of 100 M", "peak GiB"), at_most=12, digits=1),
-    Goal(
-        "98 % of cnr-2000 proved: fetches that the certificate saves RankMass, share", "experiments/rankmass",
-        lambda results: 1 - results.number("experiments/rankmass", "RankMass", "certificate", "Table 2 on cnr")
-        / results.number("experiments/rankmass", "RankMass", "ours", "Table 2 on cnr"), at_least=0.17),
+    Goal("98 % of cnr-2000 proved: share of fetches that `certified` saves RankMass", "orders",
+         lambda results: 1 - results.number("orders", "certified", "certificate", "cnr-2000-nat")
+         / results.number("orders", "rankmass", "own guarantee", "cnr-2000-nat"), at_least=0.17),
+    Goal("work of the certificate there, passes over the links fetched", "orders",
+         _cell("orders", "certified", "work, passes", "cnr-2000-nat"), at_most=60, digits=0),
     Goal("exact greedy seeds (k=10, h=5) on cnr-2000, CPU s", "seeds",
          _cell("seeds", "greedy", "CPU s", "cnr-2000-nat"), at_most=15, digits=1),
     Goal("sketched seeds, of what exact ones cover (200,000 pages)", "seeds",

@@ -91,7 +91,7 @@ def test_many_pages_are_scored_in_batches() -> None:
         (IS_ON_TOPIC, {"n_folds": 1}, "folds is 1; it must be 2 or more"),
         (IS_ON_TOPIC, {"n_folds": 4}, "folds is 4, but there are only 3 examples on topic"),
         ([True] * 5 + [False], {"n_folds": 2}, "only 1 examples off topic"),
-        (IS_ON_TOPIC, {"n_folds": 2, "by_site": True}, "the examples are of only 1 sites"),
+        (IS_ON_TOPIC, {"n_folds": 2, "by_site": True}, "the examples are of only 1 site"),
         ([True], {}, "1 values for 6 pages"),
     ],
 )

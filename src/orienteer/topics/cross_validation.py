@@ -20,6 +20,7 @@ from orienteer.errors import InputError
 from orienteer.progress import Progress, silent
 from orienteer.topics.topic import PageContent, Topic, checked_labels
 from orienteer.url import host_of, site_of
+from orienteer.wording import counted
 
 BATCH = 512  # pages scored at a time
 
@@ -129,7 +130,7 @@ def _folds_by_site(pages: Sequence[PageContent], labels: NDArray[np.bool_], n_fo
     for number, page in enumerate(pages):
         sites[site_of(host_of(page.url))].append(number)
     if len(sites) < n_folds:
-        raise InputError(f"folds is {n_folds}, but the examples are of only {len(sites)} sites")
+        raise InputError(f"folds is {n_folds}, but the examples are of only {counted(len(sites), 'site')}")
     sizes = {site: (int(labels[members].sum()), len(members)) for site, members in sites.items()}
     folds = np.zeros(len(pages), np.int64)
     filled = [(0, 0, fold) for fold in range(n_folds)]  # pages on topic, pages
