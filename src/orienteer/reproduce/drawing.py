@@ -45,8 +45,10 @@ def titled(axes: Axes, title: str, across: str, up: str) -> None:
     axes.set_ylabel(up)
 
 
-def in_millions(axes: Axes) -> None:
+def counts_across(axes: Axes) -> None:
     """The axis across counts pages."""
+    if axes.get_xscale() == "linear":
+        axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter(lambda count, _: short_count(count))
 
 

@@ -27,7 +27,7 @@ class Sizes:
     seeds_from: int  # 16,000 seeds are few only on a web of so many pages
 
 
-FULL = Sizes((1_000_000, 10_000_000), 10_000_000, 300.0, 300_000)
+FULL = Sizes((1_000_000, 10_000_000), 10_000_000, 120.0, 300_000)
 QUICK = Sizes((200_000,), 1_000_000, 20.0, 100_000)
 
 

@@ -18,7 +18,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress
-from orienteer.reproduce.drawing import in_millions, legend, line, panels, titled
+from orienteer.reproduce.drawing import counts_across, legend, line, panels, titled
 from orienteer.reproduce.findings import Finding, Plot, Table, graded, span
 
 LEVEL = 0.98
@@ -111,7 +111,7 @@ def figure_7(web: str, orders: Mapping[str, Ordered]) -> Plot:
         one.set_xscale("log")
         one.set_ylim(0, 1.02)
         titled(one, label, "pages fetched", "RankMass")
-        in_millions(one)
+        counts_across(one)
         legend(one, loc="lower right")
     shows = "RankMass against the pages fetched: what is there, and what each order can prove. The line is at 0.98."
     return Plot("figure-7", f"Figure 7, on {web}. {shows}", figure)
@@ -129,7 +129,7 @@ def figure_8(found: Mapping[str, Mapping[str, Ordered]]) -> Plot:
         one.set_xscale("log")
         one.set_ylim(0, 1.02)
         titled(one, web, "pages fetched", "actual RankMass")
-        in_millions(one)
+        counts_across(one)
     legend(axes[0], loc="lower right", title="window")
     return Plot("figure-8", "Figure 8: the RankMass of the pages fetched, by the size of the window.", figure)
 
@@ -175,9 +175,11 @@ def _gap(found: Counts) -> Finding:
 
     loose, tight = looseness("L-Neighbor"), looseness("RankMass")
     ratio = float(np.exp(np.mean(np.log(np.divide(loose, tight)))))
-    direction = all(first > second for first, second in zip(loose, tight, strict=True))
-    ours = f"{span(loose, 2)} times for L-Neighbor, {span(tight, 2)} times for RankMass"
-    return Finding("guarantee-gap", graded(direction and min(loose) > 10, direction), ratio, ours)
+    looser = [first > second for first, second in zip(loose, tight, strict=True)]
+    ours = f"{span(loose, 2)} times for L-Neighbor, {span(tight, 2)} times for RankMass; looser on {sum(looser)} of "
+    ours += f"{len(looser)} webs"
+    holds = all(looser) and min(loose) > 10
+    return Finding("guarantee-gap", graded(holds, sum(looser) > len(looser) / 2), ratio, ours)
 
 
 def _windows_close(found: Counts) -> Finding:
