@@ -179,7 +179,7 @@ def _gap(found: Counts) -> Finding:
     ours = f"{span(loose, 2)} times for L-Neighbor, {span(tight, 2)} times for RankMass; looser on {sum(looser)} of "
     ours += f"{len(looser)} webs"
     holds = all(looser) and min(loose) > 10
-    return Finding("guarantee-gap", graded(holds, sum(looser) > len(looser) / 2), ratio, ours)
+    return Finding("guarantee-gap", graded(holds, all(looser)), ratio, ours)
 
 
 def _windows_close(found: Counts) -> Finding:

@@ -92,4 +92,4 @@ def _slowest(runs: Mapping[str, TimedRun], whole: Mapping[str, float]) -> Findin
     ratio = whole["RankMass"] / whole["5 % windowed"]
     how = "" if runs["RankMass"].is_complete else " (extrapolated)"
     ours = f"{clock(whole['RankMass'])}{how} beside {clock(whole['5 % windowed'])}: {ratio:.1f} times"
-    return Finding("rankmass-slowest", graded(ratio >= 2, ratio > 1), ratio, ours)
+    return Finding("rankmass-slowest", graded(ratio >= 4, ratio > 1), ratio, ours)
