@@ -87,7 +87,7 @@ class RealDomains:
         if self._data.has_subjects:
             for subject, pages in self._data.subjects.items():
                 if least <= len(pages) <= most:
-                    yield Domain(self._web(SCHOOLS), TOPIC, subject.split(".")[-1], np.array(pages))
+                    yield Domain(self._web(SCHOOLS), TOPIC, subject.split(".")[-1].replace("_", " "), np.array(pages))
 
     def stretches(self, name: str, rng: int, sizes: tuple[int, ...], n: int) -> Iterator[Domain]:
         if self._data.has_graph(name):

@@ -111,10 +111,7 @@ def best_in_all(name: str, errors: Errors, at: int) -> Finding:
     best = np.array([others[:, L1].min(), others[:, L_INF].min(), others[:, TAU].max()])
     is_best = np.array([ours[L1] <= best[L1], ours[L_INF] <= best[L_INF], ours[TAU] >= best[TAU]])
     verdict = graded(bool(is_best.all()), int(is_best.sum()) == 2)
-    told = ", ".join(
-        f"{label} {ours[k]:.{digits}f}, best other {best[k]:.{digits}f}"
-        for k, (label, digits) in enumerate((("L1", 4), ("L∞", 4), ("tau", 3)))
-    )
+    told = ", ".join(f"{label} {ours[k]:.4f}, best other {best[k]:.4f}" for k, label in enumerate(("L1", "L∞", "tau")))
     return Finding(name, verdict, float(ours[L1] / best[L1]), f"{told} ({errors.n_domains} domains)")
 
 
@@ -154,7 +151,7 @@ def tenfold(errors: Errors) -> Finding:
     verdict = graded(is_reached and typical >= SEVENFOLD, is_reached)
     told = (
         f"{int((gains >= TENFOLD).sum())} of {len(gains)} sites gain ten times or more; geometric mean {typical:.1f}, "
-        f"median {np.median(gains):.1f}; {int((gains < 1).sum())} are worse than before"
+        f"median {np.median(gains):.1f}; worse than before: {int((gains < 1).sum())}"
     )
     return Finding("tenfold", verdict, typical, told)
 

@@ -23,17 +23,18 @@ def influence_figure(candidates: Sequence[Candidates]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 0.8 + 3.2 * len(candidates)), dpi=130, layout="constrained")
-    figure.suptitle("What is guessed of a page, and the error that is left when it is fetched", fontweight="bold")
+    figure.suptitle("What is computed of a page, and the error that is left when it is fetched", fontweight="bold")
     axes = figure.subplots(len(candidates), 2, squeeze=False, sharey="row")
     for row, one in zip(axes, candidates, strict=True):
         guesses = (("influence", one.influence), ("links to the page", one.n_links))
         for panel, (what, guess), correlation in zip(row, guesses, one.correlations[:, 1], strict=True):
             panel.scatter(guess, one.objective, s=16, color=COLOURS[0], alpha=0.5, linewidths=0)
             panel.set_xlabel(what)
-            panel.set_title(f"correlation with what is won: {correlation:.2f}", loc="right", fontsize=9.5)
+            told = f"correlation with what is won: {correlation:.2f}"
+            panel.annotate(told, (0.98, 0.96), xycoords="axes fraction", ha="right", va="top", fontsize=9.5)
             panel.ticklabel_format(axis="x", scilimits=(-3, 4))
             _plain(panel)
-        row[0].set_title(f"{one.domain.web.name}, {one.domain.name}", loc="left", fontsize=9.5, fontweight="bold")
+        row[0].set_title(f"{one.domain.web.name}: {one.domain.name}", loc="left", fontsize=9.5, fontweight="bold")
         row[0].set_ylabel("L1 error with it")
         row[0].ticklabel_format(axis="y", useOffset=False)
     return figure
