@@ -32,14 +32,16 @@ def write_harvest_plot(found: HarvestComparison, target: Path) -> Path:
     return target
 
 
-def harvest_figure(rows: Sequence[Sequence[tuple[str, Sequence[HarvestComparison]]]], title: str) -> Figure:
+def harvest_figure(
+    rows: Sequence[Sequence[tuple[str, Sequence[HarvestComparison]]]], title: str, dpi: int = 130
+) -> Figure:
     """A panel for each group of tasks, with the mean of their curves; the dotted grey line is an order by chance."""
     from matplotlib.figure import Figure
 
     n_columns = max(map(len, rows))
     is_single = len(rows) == n_columns == 1
     size = (8.5, 4.8) if is_single else (4.4 * n_columns + 2.2, 3.9 * len(rows) + 0.5)
-    figure = Figure(figsize=size, dpi=130, layout="constrained")
+    figure = Figure(figsize=size, dpi=dpi, layout="constrained")
     figure.suptitle(title, fontweight="bold")
     axes = figure.subplots(len(rows), n_columns, squeeze=False, sharey=True)
     names = sorted({result.policy for row in rows for _, group in row for one in group for result in one.results})

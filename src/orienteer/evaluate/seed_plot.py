@@ -44,11 +44,11 @@ def seed_figure(found: SeedComparison) -> Figure:
     return figure_of_rows(f"Seeds: what is covered, compared with random seeds ({webs})", rows)
 
 
-def figure_of_rows(title: str, rows: Sequence[Row]) -> Figure:
+def figure_of_rows(title: str, rows: Sequence[Row], dpi: int = 130) -> Figure:
     """Rows of one comparison, or of several of the same methods."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.5, 1.1 + 3.7 * len(rows)), dpi=130, layout="constrained")
+    figure = Figure(figsize=(11.5, 1.1 + 3.7 * len(rows)), dpi=dpi, layout="constrained")
     figure.suptitle(title, fontweight="bold")
     axes = figure.subplots(len(rows), 2, squeeze=False)
     styles = _styles([name for name in rows[0].found.by_seeds if name != RANDOM])

@@ -37,15 +37,16 @@ from orienteer.reproduce.webs import Webs
 ABOUT = (
     "The paper looked for course pages on five university sites and for product pages on those of three companies, "
     "less than 3 % of the pages. Tasks with so few targets decide here, too; what becomes of the others stands beside "
-    "it. A claim that Navigational Rank is ahead holds if its area under the harvest curve is larger on average and on "
-    "no task smaller by more than .01, and holds in shape if it is larger on average."
+    "it. A claim that Navigational Rank is ahead holds if its area under the harvest curve is larger by .02 or more on "
+    "average, and on no task smaller by more than .01; it holds in shape if the area is larger on average. The limits "
+    "are ours, and were made stricter after a first full run: before, any gain was enough, and DPPR held."
 )
 NAVIGATIONAL, SUM, SCENT = "navigational", "navigational:gather=sum", "scent"
 BEATEN = ("breadth-first", "personalized-pagerank", "apprentice", "context-graph")
 POLICIES = (*BEATEN, "fractional", NAVIGATIONAL, SUM, SCENT, "scent:excursions=0")
 FEW = 0.03  # of the pages: targets, in the paper
-NEXT_TO_NOTHING = 0.01  # of an area
-CLEAR = 0.5  # a correlation
+CLEARLY, NEXT_TO_NOTHING = 0.02, 0.01  # differences between areas
+CORRELATED = 0.5
 
 _SHOWN = (*BEATEN, NAVIGATIONAL, SCENT)
 _N_HARD_SITES = 5
@@ -125,7 +126,8 @@ def quality_of(truth: NDArray[np.float64], heard: NDArray[np.float64]) -> str:
 
 def findings(harvests: Sequence[Harvested]) -> list[Finding]:
     """Of crawls that hear the truth."""
-    return [*(ahead(f"over-{other}", harvests, other) for other in BEATEN), soon(harvests), mean_not_sum(harvests)]
+    over = [ahead(f"over-{other}", harvests, other) for other in BEATEN]
+    return [*over, soon(harvests), ahead("mean-not-sum", harvests, SUM)]
 
 
 def gains(harvests: Sequence[Harvested], policy: str, other: str) -> NDArray[np.float64]:
@@ -134,12 +136,14 @@ def gains(harvests: Sequence[Harvested], policy: str, other: str) -> NDArray[np.
 
 
 def ahead(name: str, harvests: Sequence[Harvested], other: str) -> Finding:
-    """Holds if the area is larger on average, and on no task with few targets smaller by more than .01."""
+    """Holds if the area is larger by .02 on average and on no task smaller by more than .01, in shape if it is larger.
+
+    Tasks with few targets decide.
+    """
     few, many = _parted(harvests)
     gain = gains(few, NAVIGATIONAL, other)
-    is_ahead = bool(gain.mean() > 0)
-    verdict = graded(is_ahead and gain.min() >= -NEXT_TO_NOTHING, is_ahead)
-    told = f"area {gain.mean():+.3f}, larger on {(gain > 0).sum()} of {len(gain)} tasks, at least {gain.min():+.3f}"
+    verdict = graded(bool(gain.mean() >= CLEARLY and gain.min() >= -NEXT_TO_NOTHING), bool(gain.mean() > 0))
+    told = f"area {gain.mean():+.3f}, larger on {(gain > 0).sum()} of {len(gain)} tasks, least {gain.min():+.3f}"
     if many:
         told += f"; where targets are many {gains(many, NAVIGATIONAL, other).mean():+.3f} ({len(many)} tasks)"
     return Finding(name, verdict, float(gain.mean()), told)
@@ -164,21 +168,11 @@ def soon(harvests: Sequence[Harvested]) -> Finding:
     return Finding("soon", verdict, ours / best, f"pages until 90 % of the targets: {told}")
 
 
-def mean_not_sum(harvests: Sequence[Harvested]) -> Finding:
-    """Holds if the mean has the larger area on average, in shape if it is smaller by less than .01."""
-    few = _parted(harvests)[0]
-    gain = gains(few, NAVIGATIONAL, SUM)
-    mean = float(gain.mean())
-    verdict = graded(mean > 0, mean > -NEXT_TO_NOTHING)
-    told = f"area of the mean {mean:+.3f} beside the sum's, larger on {(gain > 0).sum()} of {len(gain)} tasks"
-    return Finding("mean-not-sum", verdict, mean, told)
-
-
 def deep(harvests: Sequence[Harvested]) -> Finding:
     """Holds if what is won over breadth-first goes clearly with the depth of the targets, in shape if at all."""
     gain = gains(harvests, NAVIGATIONAL, "breadth-first")
     order = float(spearmanr([one.depth for one in harvests], gain).statistic)
-    verdict = graded(order >= CLEAR, order > 0)
+    verdict = graded(order >= CORRELATED, order > 0)
     return Finding("deep", verdict, order, f"rank correlation {order:.2f} over {len(gain)} tasks")
 
 
@@ -244,6 +238,8 @@ def _beyond(true: Sequence[Harvested], told: Sequence[Harvested]) -> Table:
     for label, harvests in (("the truth", true), ("a classifier", told)):
         for policy in (SUM, *POLICIES[-2:]):
             for subset, some in _subsets(harvests).items():
+                if subset in _groups(harvests):
+                    continue
                 gain = gains(some, policy, NAVIGATIONAL)
                 below = [one.task.name for one, won in zip(some, gain, strict=True) if won < -NEXT_TO_NOTHING]
                 named = f"{len(below)}: {', '.join(below)}" if subset == "all" and below else str(len(below))
@@ -264,8 +260,7 @@ def _group_plot(label: str, harvests: Sequence[Harvested]) -> Plot:
         if group in (*_groups(harvests), "all")
     ]
     rows = [panels[:2], panels[2:]] if len(panels) == 4 else [panels]
-    figure = harvest_figure(rows, f"Targets found, {label}")
-    figure.set_dpi(_DPI)
+    figure = harvest_figure(rows, f"Targets found, {label}", _DPI)
     return Plot(label.replace(" ", "-"), f"Figures 1 and 2, {label}: the share of the targets found", figure)
 
 
@@ -273,8 +268,8 @@ def _site_plot(harvests: Sequence[Harvested]) -> Plot:
     panels = [(one.task.name, [_drawn(one)]) for one in harvests]
     panels.append((f"mean of {len(harvests)} sites", [_drawn(one) for one in harvests]))
     half = len(panels) // 2
-    figure = harvest_figure([panels[:half], panels[half:]], "Targets found on generated sites that are hard to search")
-    figure.set_dpi(_DPI)
+    title = "Targets found on generated sites that are hard to search"
+    figure = harvest_figure([panels[:half], panels[half:]], title, _DPI)
     return Plot("hard-sites", "Figures 1 and 2 on generated sites, each and on average", figure)
 
 

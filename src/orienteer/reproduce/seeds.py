@@ -213,7 +213,6 @@ def _plot(found: Figures) -> Plot:
         WORTH_1: "pages covered, all worth 1",
     }
     rows = [Row(title, *found.of(measure)) for measure, title in titles.items()]
-    figure = figure_of_rows(f"{found.name} ({found.about}): improvement over random seeds", rows)
-    figure.set_dpi(_DPI)
+    figure = figure_of_rows(f"{found.name} ({found.about}): improvement over random seeds", rows, _DPI)
     shows = f"Figures 2 to 5 on {found.name}, and with all pages worth the same"
     return Plot(found.name.replace(" ", "-"), shows, figure)
