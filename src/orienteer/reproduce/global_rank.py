@@ -31,7 +31,7 @@ ABOUT = (
     "people make them; they count in what is said of all domains. The mean of domains decides, unless said otherwise. "
     "Figure 1 can be read in two ways: the error when a page is added with the links that it has, or with those that "
     "the paper guesses before it is fetched, which is how its text defines it. Both were computed before it was "
-    "settled that the first decides, which is kinder to the paper; its limits, too, were set with these figures in view."
+    "settled that the first decides, which is kinder to the paper; its limits, too, were set with the figures in view."
 )
 FLOW, OUTLINKS, RANDOM = "pagerank-flow", "outlink-count", "random"
 SELECTIONS = (COMPLEMENT, FLOW, OUTLINKS, RANDOM)
