@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from benchmarks.__main__ import EXPERIMENTS, QUICK, RESULTS, SLOW
 from benchmarks.goals import GOALS, Goal, goals_table
 from benchmarks.results_file import Results
+from orienteer.evaluate.verdict import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,3 +58,11 @@ def test_figures_that_are_not_there() -> None:
     ):
         with pytest.raises(KeyError):
             results.number(*wrong)
+
+
+@pytest.mark.parametrize("readme", sorted(EXPERIMENTS.glob("*/README.md")), ids=lambda readme: readme.parent.name)
+def test_the_front_page_counts_the_verdicts_as_they_are(readme: Path) -> None:
+    found = dict(re.findall(r"(holds in shape|holds|does not hold): (\d+)", readme.read_text().partition("\n|")[0]))
+    counts = [int(found.get(verdict, 0)) for verdict in VERDICTS]
+    row = f"| {readme.read_text().partition(chr(10))[0][2:]} | {sum(counts)} | {' | '.join(map(str, counts))} |"
+    assert row in (ROOT / "README.md").read_text()

@@ -92,10 +92,10 @@ def test_fetching_until_a_target_stops_at_the_first_page_that_suffices(rng: np.r
         order = rng.permutation(web.n_pages).astype(np.uint32)
         links = Links(web.offsets[:-1], web.offsets[1:], web.targets)
         none = np.zeros(web.n_pages, bool)
+        fetched = [np.isin(np.arange(web.n_pages), order[:k]) for k in range(1, web.n_pages + 1)]
+        tight = np.array([dense_bounds(web, done, trust, 0.85, none)[0] for done in fetched])
         for until in (0.2, 0.7, 0.95):
             n = Coverage(trust).fetch(order, links, until)
-            fetched = [np.isin(np.arange(web.n_pages), order[:k]) for k in range(1, web.n_pages + 1)]
-            tight = np.array([dense_bounds(web, done, trust, 0.85, none)[0] for done in fetched])
             assert n == int(np.argmax(tight >= until - 1e-10)) + 1
 
 

@@ -143,7 +143,7 @@ def test_half_a_line_of_a_process_that_was_killed_costs_nothing_else(path: Path)
 
 def test_where_it_cannot_be_written_nothing_else_happens(tmp_path: Path) -> None:
     course = Course(tmp_path / "nowhere" / "course.jsonl", 0)
-    for position in range(5000):
+    for position in range(2 * MAX_POINTS + 100):
         course.add(point(position))
     assert len(course.points) <= 2 * MAX_POINTS
     (tmp_path / "nowhere").mkdir()
