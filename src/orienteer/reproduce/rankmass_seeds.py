@@ -109,16 +109,8 @@ def table_of_seeds(found: Mapping[str, SeedStudy]) -> Table:
             rows.append([web, f"{crawl.n_seeds:,}", f"{crawl.trust:.3f}", f"{_mean_guarantee(crawl):.3f}",
                          f"{_half_way_guarantee(one, crawl):.3f}",
                          f"{at[0]:.3f}", f"{at[1]:.3f}"])  # fmt: skip
-    headings = [
-        "web",
-        "seeds",
-        "their trust",
-        "guaranteed on average",
-        "at 50 %",
-        "actual at 10 % of the pages",
-        "at 50 %",
-    ]
-    note = "By L-Neighbor; trust is the uniform PageRank of all pages."
+    headings = ["web", "seeds", "their trust", "guaranteed on average", "at half", "actual at a tenth", "at half"]
+    note = "By L-Neighbor, when a tenth and half of the pages are fetched; trust is the uniform PageRank of all pages."
     return Table("Figures 9 and 10 in figures", headings, rows, note)
 
 
