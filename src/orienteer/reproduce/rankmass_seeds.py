@@ -80,7 +80,7 @@ def figure_9(found: Mapping[str, SeedStudy]) -> Plot:
     axes.set_xscale("log")
     axes.axvline(_PUBLISHED_SHARE, color="#999999", linewidth=0.9, zorder=1)
     axes.plot(_PUBLISHED_SHARE, 0.99, marker="*", markersize=12, color="black", linestyle="none", label="the paper")
-    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.6f}".rstrip("0").rstrip(".") + " %")
     titled(axes, "Trust of the most trusted pages", "seeds, as a share of all pages", "their share of the trust")
     legend(axes, loc="upper left")
     shows = "the trust of the seeds by their number. The line is at 0.07 % of the pages, the paper's 100,000 seeds."
