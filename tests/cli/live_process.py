@@ -52,7 +52,12 @@ def ended(process: subprocess.Popen[str]) -> Done:
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in stderr
     assert "Exception ignored" not in stderr
-    return Done(process.returncode, stdout, stderr)
+    return Done(process.returncode, stdout, without_patience(stderr))
+
+
+def without_patience(stderr: str) -> str:
+    """What was said, but for the line that a busy machine is prepared slowly."""
+    return re.sub(r"^preparing \(first run: compiling, once\)…\n", "", stderr)
 
 
 def wait_until(happened: Callable[[], Any]) -> None:

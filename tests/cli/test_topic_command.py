@@ -83,7 +83,7 @@ def test_bad_input_is_one_clear_line(folder: Path) -> None:
         (["train", folder / "bayes.toml", "--out", folder / "no" / "m.npz"], "does not exist"),
         (["test", folder / "bayes.toml"], "folds is 5, but there are only 3 examples on topic"),
         (["test", folder / "bayes.toml", "--folds", "0"], "folds is 0; it must be 2 or more"),
-        (["test", folder / "bayes.toml", "--folds", "2", "--by-site"], "only 1 sites"),
+        (["test", folder / "bayes.toml", "--folds", "2", "--by-site"], "only 1 site"),
     ]
     for (_, message), done in zip(cases, orienteer_each([["topic", *words] for words, _ in cases]), strict=True):
         assert done.returncode == 2
