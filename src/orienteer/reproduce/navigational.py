@@ -39,8 +39,8 @@ ABOUT = (
     "less than 3 % of the pages. Tasks with so few targets decide here, too; what becomes of the others stands beside "
     "it. A claim that Navigational Rank is ahead holds if its area under the harvest curve is larger by .02 or more on "
     "average, and on no task smaller by more than .01; it holds in shape if the area is larger on average. The limits "
-    "are ours, and were made stricter after a first full run: before, any gain was enough, the claim about DPPR held, and "
-    "that about the mean, .009 behind, held in shape."
+    "are ours, and were made stricter after a first full run: before, any gain was enough, the claim about DPPR held, "
+    "and that about the mean, .009 behind, held in shape."
 )
 NAVIGATIONAL, SUM, SCENT = "navigational", "navigational:gather=sum", "scent"
 BEATEN = ("breadth-first", "personalized-pagerank", "apprentice", "context-graph")
