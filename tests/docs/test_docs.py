@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run import orienteer_each
+from tests.cli.test_help import COMMANDS, GROUPS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -50,8 +50,9 @@ def commands_in_documents() -> list[str]:
 def test_commands_named_in_the_documents_exist() -> None:
     commands = commands_in_documents()
     assert len(commands) >= 20
-    for command, done in zip(commands, orienteer_each([[*one.split()[1:], "--help"] for one in commands]), strict=True):
-        assert done.returncode == 0, f"{command}: {done.stderr}"
+    for command in commands:
+        words = command.split()[1:]
+        assert words[:2] in COMMANDS or (words[:1] in COMMANDS and words[:1] not in GROUPS), command
 
 
 def test_the_architecture_has_a_heading_for_every_folder() -> None:
