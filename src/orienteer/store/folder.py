@@ -274,10 +274,12 @@ def place_for_new_crawl(path: Path) -> Iterator[Path]:
     """
     _expect_no_crawl(path)
     place = path.with_name(f".{path.name}.importing")
-    with explained(place):
-        place.mkdir(parents=True, exist_ok=True)
-    FolderLock(place).release()  # whoever is at work there is left alone
+    is_ours = False
     try:
+        with explained(place):
+            place.mkdir(parents=True, exist_ok=True)
+        FolderLock(place).release()  # whoever is at work there is left alone
+        is_ours = True
         with explained(place):
             shutil.rmtree(place)
         yield place
@@ -287,7 +289,17 @@ def place_for_new_crawl(path: Path) -> Iterator[Path]:
             place.rename(path)
             sync_folder(path.parent)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        if is_ours or _is_free(place):  # Ctrl-C may come before we know
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _is_free(place: Path) -> bool:
+    """Whether there is such a folder and nobody is at work in it."""
+    try:
+        FolderLock(place).release()
+    except CrawlFolderError:
+        return False
+    return True
 
 
 def remove_crawl(path: Path) -> None:
