@@ -7,11 +7,8 @@ BIN := .venv/bin
 demo: .venv/.installed
 	$(BIN)/orienteer demo
 
-# Many tests wait for others (servers, delays, killed processes): half as many again as there are cores keep them busy.
-WORKERS = $(shell $(PYTHON) -c "import os; print(max(2, os.cpu_count() * 3 // 2))")
-
 test: .venv/.installed-dev browser
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
 
 # Tests of the pages need a browser, and are skipped without one: it is installed where that is possible.
 browser:

@@ -90,6 +90,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
     first = page.locator(".next li").first
     expect(first).to_be_visible(timeout=_PATIENCE_MS)
     expect(first.locator(".why")).to_contain_text(re.compile("links? to it|a seed"))
+    wait_until(lambda: n_drawn(page) > 0)  # stopped before any page is stored, it has not begun
     page.get_by_role("button", name="Stop").click()
     phase(page, "Not running")
     link = page.locator(".next .url a").first
@@ -103,6 +104,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
 def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> None:
     page.goto("/crawl")
     phase(page, "Running")
+    wait_until(lambda: n_drawn(page) > 0)
     process = holder_of(crawl.folder)
     assert process
     os.kill(process, signal.SIGINT)
