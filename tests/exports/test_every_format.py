@@ -23,6 +23,7 @@ from orienteer.store.page_row import PageRow
 from orienteer.store.survey import Survey
 from tests.exports.crawls import hostile_crawl, plain_crawl
 from tests.search.small_webs import SETTINGS, HandmadeCrawl
+from tests.small_disk import small_disk_at
 
 FORMATS = sorted(all_exporters())
 
@@ -209,18 +210,8 @@ def test_an_empty_folder_may_be_taken(crawl: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of so few bytes that nothing fits, in memory; or a skip that says what is missing."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a small disk")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", disk]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    try:
+    with small_disk_at(tmp_path / "disk", "100k") as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from tests.crawl.live_crawls import crawled
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
+from tests.small_disk import small_disk_at
 from tests.store.small_crawls import add_pages, check_pages
 
 FULL = "orienteer: the disk is full: "
@@ -46,18 +47,8 @@ def whole(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of a megabyte in memory, or a skip that says what is missing."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a small disk")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    try:
+    with small_disk_at(tmp_path / "disk", "1m") as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 def remount(disk: Path, options: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 import subprocess
@@ -15,22 +14,15 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.folder import CrawlFolder
+from tests.small_disk import small_disk_at
 from tests.store.small_crawls import add_page, add_pages, check_pages
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of one megabyte in memory, or a skip that says what is missing."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a small disk")
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield tmp_path
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
+    with small_disk_at(tmp_path, "1m") as disk:
+        yield disk
 
 
 def remount(disk: Path, options: str) -> None:
