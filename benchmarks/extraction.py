@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from benchmarks.measure import machine, measured, table
-from orienteer.graph.formats.compressed import zstd
+from orienteer.files.compressed import zstd
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
 ONE_OF = 5  # pages of the archive

@@ -21,12 +21,14 @@ import numpy as np
 
 from benchmarks.frontier import resident_bytes
 from benchmarks.measure import machine, measured, table
-from orienteer.crawl.ledger import Ledger
-from orienteer.crawl.plan import CrawlPlan
-from orienteer.crawl.warm_up import warm_up
+from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.headers import Headers
+from orienteer.answers.meaning import Meaning, Verdict
 from orienteer.extract.page import Page
-from orienteer.fetch.headers import Headers
-from orienteer.fetch.outcome import Fetched, Outcome, Request
+from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.live.warm_up import warm_up
+from orienteer.pages.outcome import Outcome
 from orienteer.store.folder import CrawlFolder
 
 POLICIES = ("certified", "fractional")
@@ -66,7 +68,8 @@ def crawl_pages(ledger: Ledger, n_pages: int) -> None:
             Request(ledger.url(page), page), Outcome.OK, 200, "200 OK", HEADERS, HEAD, body, body, "192.0.2.1",
             "http/1.1", started_at=1.7e9 + k, duration_s=0.1,
         )  # fmt: skip
-        ledger.fetched(page, answer, page_with(links, f"The title of page {page}"), 0.0)
+        content = page_with(links, f"The title of page {page}")
+        ledger.take_in(page, answer, Meaning(Verdict.FETCHED, Outcome.OK, content), 0.0)
         if k % PAGES_PER_COMMIT == 0:
             ledger.acknowledge()
     ledger.crawl.certificate()

@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import machine, table
-from orienteer.crawl.crawl import PageState
-from orienteer.crawl.revisiting import DAY_S
-from orienteer.crawl.session import live_crawl, refresh
 from orienteer.extract.near_duplicates import digest
 from orienteer.fake_web.changing import ChangingSite, next_epoch
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
+from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import live_crawl, refresh
+from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 
 N_PAGES, N_DAYS = 1000, 30

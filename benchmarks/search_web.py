@@ -21,11 +21,11 @@ from urllib.parse import unquote
 
 from backports import zstd
 
-from orienteer.crawl.estimate import live_estimate
-from orienteer.crawl.rounds import EstimateSettings
-from orienteer.crawl.session import live_crawl
+from orienteer.around.estimate import live_estimate
+from orienteer.around.rounds import EstimateSettings
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.process import served_elsewhere
+from orienteer.live.session import live_crawl
 from orienteer.url import canonical_url
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
-from orienteer.graph.formats.compressed import zstd
+from orienteer.files.compressed import zstd
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "webkb-dev.jsonl.zst"
 BATCH = 512

@@ -120,8 +120,8 @@ def _import_everything() -> None:
     import orienteer.evaluate.harvest
     import orienteer.policies
     import orienteer.web.app
-    from orienteer.crawl.plan import CrawlPlan
-    from orienteer.crawl.warm_up import warm_up
+    from orienteer.ledger.plan import CrawlPlan
+    from orienteer.live.warm_up import warm_up
 
     for name in orienteer.__all__:
         getattr(orienteer, name)

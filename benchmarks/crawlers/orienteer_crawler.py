@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.crawlers.task import CONNECTIONS, CONNECTIONS_PER_HOST, Task, peak_mib
-from orienteer.crawl.session import live_crawl
+from orienteer.live.session import live_crawl
 
 SAME_WORK = {"robots": False, "sitemaps": False, "duplicates": "off", "near_duplicates": "off", "log": False}
 DEFAULTS: dict[str, Any] = {}

@@ -6,7 +6,7 @@ import typing
 from dataclasses import MISSING, fields
 from typing import Any
 
-from orienteer.crawl.plan import CrawlPlan
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.settings import _KINDS
 
 from .markdown import prose, table, value

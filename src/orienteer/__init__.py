@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orienteer.crawl.crawl import Crawl
-    from orienteer.crawl.session import live_crawl, refresh
     from orienteer.crawl.simulate import simulate
     from orienteer.crawl.trace import Trace
     from orienteer.errors import ExportError, GraphFileError, InputError, MissingExtraError, OrienteerError
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
     from orienteer.graph.pagerank import pagerank
     from orienteer.imports.import_crawl import import_crawl
     from orienteer.imports.import_report import ImportReport
+    from orienteer.live.session import live_crawl, refresh
     from orienteer.search.indexing import IndexReport, update_index
     from orienteer.search.search_index import Hit, Results, SearchIndex
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
-    from orienteer.topics.estimator import EstimatorTopic
+    from orienteer.topics.classifier import EstimatorTopic
     from orienteer.topics.topic import PageContent, Topic
     from orienteer.topics.topic_file import load_topic
 
@@ -40,7 +40,7 @@ _HOMES = {
     "Crawl": "crawl.crawl",
     "Estimate": "graph.estimate",
     "Estimation": "graph.estimation.estimation",
-    "EstimatorTopic": "topics.estimator",
+    "EstimatorTopic": "topics.classifier",
     "ExportError": "errors",
     "ExportReport": "exports.export",
     "GraphFileError": "errors",
@@ -63,12 +63,12 @@ _HOMES = {
     "estimate_global_rank": "graph.estimate",
     "export": "exports.export",
     "import_crawl": "imports.import_crawl",
-    "live_crawl": "crawl.session",
+    "live_crawl": "live.session",
     "load_topic": "topics.topic_file",
     "navigational_rank": "graph.navigational",
     "pagerank": "graph.pagerank",
     "paper_value": "seeds.value",
-    "refresh": "crawl.session",
+    "refresh": "live.session",
     "seed_selection": "seeds.select",
     "select_seeds": "seeds.select",
     "simulate": "crawl.simulate",

@@ -9,12 +9,12 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import orienteer as ori
-from orienteer.crawl.estimate import live_estimate
-from orienteer.crawl.rounds import EstimateSettings
-from orienteer.crawl.session import live_crawl
+from orienteer.around.estimate import live_estimate
+from orienteer.around.rounds import EstimateSettings
 from orienteer.fake_web.community.addresses import HOME
 from orienteer.fake_web.community.site import CommunitySite, seen_at
 from orienteer.fake_web.server import FakeWeb
+from orienteer.live.session import live_crawl
 from tests.browser.conftest import browser_path
 from tests.web.live_server import served
 

@@ -15,7 +15,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.store.survey import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 

@@ -11,8 +11,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.run import one_line, orienteer, orienteer_each, refused
-from tests.crawl.live_crawls import Told, crawled
-from tests.crawl.test_kept_policy import HOME, SITE, TOPIC, TRAINING
+from tests.ledger.test_kept_policy import HOME, SITE, TOPIC, TRAINING
+from tests.live.live_crawls import Told, crawled
 from tests.topics.small_topics import topic_file
 
 

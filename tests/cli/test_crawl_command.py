@@ -21,7 +21,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_patience
 from tests.cli.run import Done, orienteer, orienteer_each
-from tests.crawl.live_crawls import Told
+from tests.live.live_crawls import Told
 
 SEED = "http://a.test/"
 PLACES = {

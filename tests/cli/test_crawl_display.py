@@ -14,10 +14,10 @@ from rich.live import Live
 from orienteer.cli import crawl_display, display
 from orienteer.cli.crawl_display import CoverageBar, LineShow, PanelShow, panel, print_report, progress_line
 from orienteer.cli.wording import duration, plain, tally, time_left
-from orienteer.crawl.figures import Figures
-from orienteer.crawl.session import Report
-from orienteer.crawl.status_in_words import ending
 from orienteer.graph.coverage import Certificate
+from orienteer.inspect.status_in_words import ending
+from orienteer.live.figures import Figures
+from orienteer.live.session import Report
 
 FOLDER = Path("example.org-crawl")
 FIGURES = Figures(

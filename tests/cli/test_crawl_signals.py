@@ -23,7 +23,7 @@ from tests.cli.live_process import (
     wait_until,
 )  # fmt: skip
 from tests.cli.run import orienteer
-from tests.crawl.live_crawls import Told
+from tests.live.live_crawls import Told
 
 SEED = "http://a.test/"
 SLOW = [f"http://a.test/slow{k}" for k in range(3)]
@@ -130,16 +130,16 @@ def test_nothing_is_compiled_once_a_crawl_is_opened(tmp_path: Path) -> None:
 import gc, sys
 from pathlib import Path
 from numba.core.registry import CPUDispatcher
-from orienteer.crawl.figures import Watch
-from orienteer.crawl.plan import CrawlPlan
-from orienteer.crawl.session import opened, reported
+from orienteer.live.figures import Watch
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.live.session import opened, reported
 def compiled():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
     return {(kernel.__module__, kernel.__name__, str(types)) for kernel in kernels for types in kernel.signatures}
 plan = CrawlPlan.parse(Path(sys.argv[1]).read_text(), sys.argv[1])
 with opened(Path(sys.argv[2]), plan) as live:
     before = compiled()
-    watch = Watch(live)
+    watch = Watch(live.intake, live)
     report = reported(live, watch, live.run(watch.figures))
     assert report.figures.n_done == 8, report
     print(*sorted(f"{module}.{name}" for module, name, _ in compiled() - before))

@@ -17,7 +17,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.estimation.history import Round
 from tests.cli.run import orienteer, orienteer_each
 from tests.conftest import random_web
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import pytest
 
 from orienteer.cli.crawl_display import panel, print_report, progress_line
 from orienteer.cli.epoch_display import epochs_table, kept_in_words, savings_in_words, visits_in_words
-from orienteer.crawl.epoch_status import EpochStatus
-from orienteer.crawl.revisiting import RefreshSettings
-from orienteer.crawl.session import Report
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.coverage import Certificate
+from orienteer.inspect.epoch_status import EpochStatus
+from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.live.session import Report
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
 
@@ -85,7 +85,7 @@ def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_an_empty_crawl_cannot_be_refreshed(tmp_path: Path) -> None:
-    from orienteer.crawl.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
     from orienteer.store.folder import CrawlFolder
 
     CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=(SEED,))).to_toml()).close()

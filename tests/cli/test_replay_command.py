@@ -11,8 +11,8 @@ import pytest
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, orienteer_each
-from tests.crawl.live_crawls import Told, crawled
-from tests.crawl.test_replay import FOREIGN, write_warc
+from tests.inspect.test_replay import FOREIGN, write_warc
+from tests.live.live_crawls import Told, crawled
 
 PLACES = {f"http://a.test/{k}": f"<a href=/{2 * k}><a href=/{2 * k + 1}>" for k in range(1, 16)}
 SEED = "http://a.test/1"

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.page_values import paper_value_of_crawl
-from orienteer.crawl.snapshot import web_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.inspect.snapshot import web_at
+from orienteer.live.page_values import paper_value_of_crawl
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.conftest import random_web
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 
 URLS = ["http://a.example.org/", "1984", "Title, with spaces", "http://example.net/", "# no comment", "http://b.net/"]
 

@@ -14,15 +14,15 @@ from rich.console import Console
 from orienteer.cli import display
 from orienteer.cli.explain import explain
 from orienteer.cli.status import status
-from orienteer.crawl.crawl import PageState
-from orienteer.crawl.explain import page_facts
-from orienteer.crawl.folder_status import folder_status
-from orienteer.crawl.plan import CrawlPlan, CrawlSettings
-from orienteer.crawl.session import live_crawl
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.explain import page_facts
+from orienteer.inspect.folder_status import folder_status
+from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.live.session import live_crawl
+from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 
 HOSTILE_TITLE = "[red]One[/red] \x1b[2J \u202e"
@@ -292,7 +292,7 @@ def test_a_crawl_that_was_killed_left_no_report(
 def test_a_running_crawl_can_be_asked(
     web: FakeWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orienteer.crawl.figures._EVERY_S", 0.0)  # so small a crawl is over in less
+    monkeypatch.setattr("orienteer.live.figures._EVERY_S", 0.0)  # so small a crawl is over in less
     path = tmp_path / "crawl"
     n_pages, states = [], set()
 

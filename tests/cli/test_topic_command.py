@@ -11,7 +11,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import one_line, orienteer, orienteer_each
 from tests.conftest import random_web
-from tests.crawl.live_crawls import Told, crawled, hub
+from tests.live.live_crawls import Told, crawled, hub
 from tests.topics.small_topics import EXAMPLES, ON_TOPIC, topic_file, write_examples
 
 

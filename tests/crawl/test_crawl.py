@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.crawl import TRANSITIONS, Goal, PageState
+from orienteer.crawl.crawl import Goal
 from orienteer.frontier.politeness import Politeness
 from orienteer.graph import shapes
+from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web

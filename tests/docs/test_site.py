@@ -129,7 +129,7 @@ def test_every_command_and_option_is_named(pages: dict[Path, _Page]) -> None:
 def test_every_setting_is_named(pages: dict[Path, _Page]) -> None:
     from dataclasses import fields
 
-    from orienteer.crawl.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
 
     text = text_of(pages, "settings")
     plan = CrawlPlan(CrawlSettings(("https://example.org/",)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from orienteer.fake_web.answers import Answer, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 from tests.search.small_webs import HandmadeCrawl
 
 HOME, NEWS, VISIT = "http://a.test/", "http://a.test/news/", "http://www.b.test/visit?b=2&a=1"

@@ -19,15 +19,14 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 import orienteer as ori
-from orienteer.crawl.replay import replay
-from orienteer.crawl.revisiting import DAY_S
 from orienteer.exports import wacz
 from orienteer.exports.archived_records import searchable_url
 from orienteer.exports.sorted_lines import SortedLines
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from tests.crawl.live_crawls import crawled
+from orienteer.inspect.replay import replay
+from orienteer.ledger.revisiting import DAY_S
 from tests.exports.crawls import (
     HOME,
     MISSING,
@@ -41,6 +40,7 @@ from tests.exports.crawls import (
     plain_crawl,
     site_crawl,
 )
+from tests.live.live_crawls import crawled
 from tests.store.small_crawls import warcio_responses
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
+from orienteer.answers.sitemaps import sitemap_urls
 from orienteer.exports import sitemap
-from orienteer.fetch.sitemaps import sitemap_urls
 from orienteer.url import canonical_url
 from tests.exports.crawls import HIDDEN, NEWS, PAGES, RUDE_URLS, TWIN, hostile_crawl, plain_crawl, site_crawl
 

@@ -12,7 +12,7 @@ import pytest
 from orienteer.extract.charset import as_utf8, charset_of
 from orienteer.extract.page import extract_page
 from orienteer.extract.reader import _WITH_TEXT
-from orienteer.graph.formats.compressed import zstd
+from orienteer.files.compressed import zstd
 from tests.conftest import SHARED_DATA
 from tests.extract.test_markup import assert_says_the_same
 

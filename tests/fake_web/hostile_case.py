@@ -9,7 +9,7 @@ from orienteer.fake_web.answers import Answer
 
 HOST = "hostile.test"
 
-# What may come of a fetch, as in orienteer.fetch.outcome.
+# What may come of a fetch, as in orienteer.answers.answer.
 OUTCOMES = frozenset(
     (
         "ok",

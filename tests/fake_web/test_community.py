@@ -32,8 +32,8 @@ from orienteer.fake_web.community.addresses import (
 from orienteer.fake_web.community.site import CommunitySite, is_of_town, seen_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, place_of
-from tests.crawl.live_crawls import Told, crawled
 from tests.fake_web.client import fetch
+from tests.live.live_crawls import Told, crawled
 
 NO_HEADERS = RequestHeaders(b"")
 NOT_FOR_ROBOTS = (at(HALL, "/internal/"), at(LIBRARY, "/catalogue/"), at(SCHOOL, "/marks/"))

@@ -14,7 +14,7 @@ from orienteer.fake_web.opening import site_at
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, place_of
-from orienteer.graph.formats.compressed import byte_writer
+from orienteer.files.compressed import byte_writer
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import SHARED_DATA
 from tests.fake_web.client import fetch

@@ -17,8 +17,8 @@ from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
-from tests.crawl.live_crawls import crawled
 from tests.faults.kills import until
+from tests.live.live_crawls import crawled
 
 N_KILLS = 3
 

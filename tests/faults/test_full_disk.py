@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.crawl.figures import Watch
-from orienteer.crawl.plan import CrawlPlan
-from orienteer.crawl.session import opened, reported
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import place_of
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.live.figures import Watch
+from orienteer.live.session import opened, reported
 from orienteer.store.folder import CrawlFolder
-from tests.crawl.live_crawls import crawled
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
+from tests.live.live_crawls import crawled
 from tests.small_disk import small_disk_at
 from tests.store.small_crawls import add_pages, check_pages
 
@@ -216,4 +216,4 @@ def go_on(folder: Path) -> None:
     """The crawl in this folder once more, in this process."""
     plan = CrawlPlan.parse((folder / "crawl.toml").read_text(), "crawl.toml")
     with opened(folder, plan) as live:
-        reported(live, Watch(live), live.run())
+        reported(live.ledger, Watch(live.intake, live), live.run())

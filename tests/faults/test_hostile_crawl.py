@@ -16,10 +16,10 @@ import pytest
 from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import Site, place_of
 from orienteer.url import host_of
-from tests.crawl.live_crawls import Told
 from tests.fake_web.hostile import HOME, HOSTILE, HostileCase, hostile_site
 from tests.faults.crawl_process import CrawlCommand, check_archive, log_of
 from tests.faults.kills import until
+from tests.live.live_crawls import Told
 
 MAX_MEMORY_BYTES = 700 << 20
 TIMEOUT_S = 4.0

@@ -12,10 +12,10 @@ import pytest
 
 from orienteer.fake_web.server import FakeWeb
 from orienteer.store.folder import CrawlFolder
-from tests.crawl.live_crawls import crawled
 from tests.faults.crawl_process import CrawlCommand, check_archive, order, outcomes
 from tests.faults.kills import Killer, Ordeal
 from tests.faults.webs import RoughWeb
+from tests.live.live_crawls import crawled
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from orienteer.crawl.crawl import PageState
 from orienteer.fake_web.answers import NOT_FOUND, Answer
 from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
-from tests.crawl.live_crawls import Told, crawled
+from orienteer.pages.states import PageState
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, check_archive, log_of, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
+from tests.live.live_crawls import Told, crawled
 
 N_PAGES = 80
 

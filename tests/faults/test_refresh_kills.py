@@ -17,10 +17,10 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import place_of
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.store.visits import VisitKind
-from tests.crawl.live_crawls import crawled, hub
-from tests.crawl.refreshes import visits_of
 from tests.faults.crawl_process import CrawlProcess, archived_records, outcomes
 from tests.faults.kills import until
+from tests.live.live_crawls import crawled, hub
+from tests.live.refreshes import visits_of
 
 N_KILLS = 3
 

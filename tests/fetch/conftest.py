@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from orienteer.fetch.fetcher import Fetcher
-from orienteer.fetch.outcome import Fetched, Request
+from orienteer.answers.answer import Fetched, Request
+from orienteer.fetch.libcurl import Fetcher
 from orienteer.fetch.settings import FetchSettings
 from tests.fetch.servers import Script, ScriptedServer
 

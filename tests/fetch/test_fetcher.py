@@ -9,9 +9,10 @@ import time
 
 import pytest
 
-from orienteer.fetch.fetcher import Fetcher
-from orienteer.fetch.outcome import Outcome, Request
+from orienteer.answers.answer import Request
+from orienteer.fetch.libcurl import Fetcher
 from orienteer.fetch.transfer import MAX_HEADERS
+from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import KeepAliveServer, ScriptedServer, answer, drip, silence
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fetch.fetcher import MAX_IDLE_CONNECTIONS, Fetcher
-from orienteer.fetch.outcome import Outcome, Request
+from orienteer.answers.answer import Request
+from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, Fetcher
+from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import KeepAliveServer, ScriptedServer, answer, silence
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.libcurl import Fetcher
 from orienteer.fetch.settings import FetchSettings
 
 

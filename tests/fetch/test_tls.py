@@ -12,8 +12,9 @@ import h2.events
 import pytest
 import trustme
 
-from orienteer.fetch.fetcher import Fetcher
-from orienteer.fetch.outcome import Outcome
+from orienteer.answers.meaning import Verdict, meaning_of
+from orienteer.fetch.libcurl import Fetcher
+from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import ScriptedServer, answer
 
@@ -43,7 +44,7 @@ def test_an_unknown_authority_is_not_trusted(tls):
         result = fetched(fetcher, server.url)[0]
     assert (result.outcome, result.status, result.body) == (Outcome.TLS_FAILED, 0, b"")
     assert "certificate" in result.detail
-    assert not result.outcome.is_transient
+    assert meaning_of(result).verdict is Verdict.BLOCKED
 
 
 def test_a_certificate_must_be_for_the_host_of_the_url(tls, ca_file):

@@ -10,9 +10,9 @@ import pycurl
 import pytest
 
 from orienteer.fetch import transfer
-from orienteer.fetch.fetcher import Fetcher
-from orienteer.fetch.outcome import Outcome
+from orienteer.fetch.libcurl import Fetcher
 from orienteer.fetch.settings import FetchSettings
+from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import ScriptedServer, answer
 

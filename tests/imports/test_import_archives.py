@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.replay import replay
-from orienteer.crawl.snapshot import graph_of_crawl
 from orienteer.fake_web.answers import Answer, redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.replay import replay
+from orienteer.inspect.snapshot import graph_of_crawl
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import random_web
-from tests.crawl.live_crawls import Told, crawled, hub
 from tests.imports.collections_made import digest, record, response, write, write_wacz
+from tests.live.live_crawls import Told, crawled, hub
 
 A = "http://a.test"
 

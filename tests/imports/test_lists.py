@@ -17,7 +17,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.imports.jobdir import pending_requests
 from orienteer.imports.sources import Kind, sources_of
 from orienteer.imports.url_lists import read_url_list
-from tests.crawl.live_crawls import Told
+from tests.live.live_crawls import Told
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "jobdirs"
 A = "http://a.test"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.snapshot import graph_of_crawl
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.snapshot import graph_of_crawl
 from tests.conftest import random_web
-from tests.crawl.live_crawls import Told, crawled, hub
 from tests.imports.test_import_archives import links_by_url
+from tests.live.live_crawls import Told, crawled, hub
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.imports.wat import page_of, wat_page
-from tests.crawl.live_crawls import Told
 from tests.imports.collections_made import digest, record, response, wat, write
 from tests.imports.test_import_archives import links_by_url
+from tests.live.live_crawls import Told
 
 A = "http://a.test"
 

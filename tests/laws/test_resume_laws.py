@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orienteer as ori
-from orienteer.crawl.checkpoint import checkpoint, restore
-from orienteer.crawl.crawl import PageState
+from orienteer.ledger.checkpoint import checkpoint, restore
+from orienteer.pages.states import PageState
 from orienteer.policies import all_policies
 from orienteer.policies.focused import AboutPage, LabelledWeb, LinkWords
 from orienteer.policies.policy import TrustedPages

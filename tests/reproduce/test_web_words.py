@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orienteer.extract.tokens import link_tokens, page_tokens
-from orienteer.graph.formats.compressed import byte_writer
+from orienteer.files.compressed import byte_writer
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.reproduce.web_words import archived_pages, words_of
 

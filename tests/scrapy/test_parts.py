@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.crawl import PageState
 from orienteer.errors import CrawlFolderError, InputError
+from orienteer.pages.states import PageState
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.store.request_folder import RequestFolder, RequestRow

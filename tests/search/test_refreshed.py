@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import orienteer as ori
-from orienteer.crawl.revisiting import DAY_S
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from tests.crawl.live_crawls import crawled
+from orienteer.ledger.revisiting import DAY_S
+from tests.live.live_crawls import crawled
 
 HOME = "http://a.test/"
 PAGES = {

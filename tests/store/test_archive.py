@@ -12,10 +12,10 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.cli import main as warcio
 
-from orienteer.crawl.replay import replay
 from orienteer.errors import CrawlFolderError
 from orienteer.graph.formats.warc import Answer, read_archives
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.inspect.replay import replay
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.record import ArchivedResponse, Revisited, warcinfo_record
 from tests.store.small_crawls import html, response, url, warcio_responses

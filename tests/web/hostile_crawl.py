@@ -11,7 +11,7 @@ from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import Made, MadeSite
 from orienteer.search.indexing import update_index
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 
 HOST = "http://hostile.test"
 RUN = "window.caught=1;fetch(`http://evil.test/`)"

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orienteer.crawl.estimate import live_estimate
-from orienteer.crawl.rounds import EstimateSettings
+from orienteer.around.estimate import live_estimate
+from orienteer.around.rounds import EstimateSettings
 from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import Made, MadeSite
 from orienteer.search.indexing import update_index
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 
 TOWN, MUSEUM = "http://www.harbour.test", "http://museum.harbour.test"
 LIBRARY, CLUB = "http://library.harbour.test", "http://club.harbour.test"

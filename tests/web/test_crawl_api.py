@@ -14,13 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
-from orienteer.crawl.folder_status import Onlooker
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.folder_status import Onlooker
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.survey import holder_of
 from orienteer.web.app import create_app
 from tests.cli.live_process import PATIENCE_S, wait_until
-from tests.crawl.live_crawls import crawled
+from tests.live.live_crawls import crawled
 from tests.web.live_server import client_of, served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 

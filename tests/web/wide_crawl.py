@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from orienteer.crawl.crawl import PageState
-from orienteer.crawl.plan import CrawlPlan, CrawlSettings
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 

@@ -11,8 +11,8 @@ from orienteer.cli.wording import counted
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.crawl.topic_web import TopicWeb
     from orienteer.evaluate.harvest import HarvestComparison, Task
+    from orienteer.focus.topic_web import TopicWeb
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.policies.policy import Policy
     from orienteer.policies.policy_spec import PolicySpec
@@ -83,9 +83,9 @@ def _labelled_task(asked: Asked, progress: Progress) -> Task:
 
 def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progress) -> tuple[Task, dict[str, Any]]:
     """Policies hear what the topic says, which is the truth unless there are labels; and what to tell of it."""
-    from orienteer.crawl.reading import TopicToKeep
-    from orienteer.crawl.topic_web import topic_web
     from orienteer.evaluate.harvest import TARGET, Task
+    from orienteer.focus.topic_web import topic_web
+    from orienteer.ledger.topic_reading import TopicToKeep
     from orienteer.policies import all_policies
     from orienteer.seeds.value import values_in_file
 

@@ -13,10 +13,11 @@ from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
 from orienteer.cli.settings_file import tables_in
 from orienteer.errors import InputError
+from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
-    from orienteer.crawl.plan import CrawlPlan
+    from orienteer.ledger.plan import CrawlPlan
 
 _GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _ANY_PAGE = "https://example.org/"
@@ -177,26 +178,26 @@ def run(
         if metrics == 0:
             say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
         with waiting(folder, quiet or json):
-            from orienteer.crawl.figures import Watch
-            from orienteer.crawl.session import opened, reported
+            from orienteer.live.figures import Watch
+            from orienteer.live.session import opened, reported
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
                 live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown, topic=topic))
         until_the_end.enter_context(stoppable(live))
-        watch, beside = Watch(live), until_the_end.enter_context(indexed_beside(folder, index))
+        watch, beside = Watch(live.intake, live), until_the_end.enter_context(indexed_beside(folder, index))
         with crawl_display.shown(folder, quiet or json) as show:
 
             def tick() -> None:
                 if watch.is_due():
-                    figures = watch.figures()
+                    figures = watch.look()
                     show(figures, live.stop_wanted)
                     publish(figures)
                     beside()
 
             why = live.run(tick)
-        report = reported(live, watch, why)
-    indexed = indexed_at_the_end(folder, quiet or json) if index and why != "interrupted" else None
+        report = reported(live.ledger, watch, why)
+    indexed = indexed_at_the_end(folder, quiet or json) if index and why != StopReason.INTERRUPTED else None
     with display.readers_may_leave():
         if json:
             display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))
@@ -216,7 +217,7 @@ def _planned(
     start: SeedsFrom | None,
 ) -> tuple[Path, CrawlPlan]:
     """The folder and the plan; `given` are the options."""
-    from orienteer.crawl.plan import canonical_seeds
+    from orienteer.ledger.plan import canonical_seeds
     from orienteer.store.folder import settings_of_folder
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
@@ -270,7 +271,7 @@ def _plan(
     folder: Path | None, stored: str | None, settings: Path | None, given: dict[str, dict[str, Any]]
 ) -> CrawlPlan:
     """What the folder was made with, the settings file over it, the options over both."""
-    from orienteer.crawl.plan import CrawlPlan, tables_of
+    from orienteer.ledger.plan import CrawlPlan, tables_of
     from orienteer.settings import merged
 
     settings_path = (folder or Path()) / "crawl.toml"
@@ -285,6 +286,6 @@ def _plan(
 
 
 def _content_types(more: list[str]) -> tuple[str, ...] | None:
-    from orienteer.fetch.settings import HTML_TYPES
+    from orienteer.answers.reading import HTML_TYPES
 
     return (*HTML_TYPES, *more) if more else None

@@ -26,13 +26,14 @@ from rich.text import Text
 from orienteer.cli import display
 from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
-from orienteer.crawl.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
-from orienteer.fetch.outcome import Outcome
 from orienteer.graph.coverage import Certificate
+from orienteer.inspect.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
+from orienteer.pages.outcome import Outcome
+from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
-    from orienteer.crawl.figures import Figures
-    from orienteer.crawl.session import Report
+    from orienteer.live.figures import Figures
+    from orienteer.live.session import Report
 
 _PANEL_EVERY_S = 0.25
 _LINE_EVERY_S = 10.0
@@ -227,9 +228,9 @@ def _next_commands(report: Report) -> list[tuple[str, str]]:
     ]
     if Outcome.FORBIDDEN_ADDRESS in report.figures.outcomes:
         commands.append((f"orienteer crawl {folder} --refresh --allow-private", "if the addresses are your own"))
-    if report.stopped_because == "interrupted":
+    if report.stopped_because == StopReason.INTERRUPTED:
         commands.insert(0, (f"orienteer crawl {folder}", "go on"))
-    elif report.stopped_because == "budget":
+    elif report.stopped_because == StopReason.BUDGET:
         commands.insert(0, (f"orienteer crawl {folder} --budget {2 * report.figures.n_done}", "go on"))
     else:
         commands.append((f"orienteer crawl {folder} --refresh", "later: look again"))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from orienteer.cli import display
 from orienteer.cli.demo_stage import Stage, watching
 from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
-from orienteer.crawl.status_in_words import certificate_in_words
 from orienteer.errors import OrienteerError
 from orienteer.graph.coverage import percent
+from orienteer.inspect.status_in_words import certificate_in_words
 
 if TYPE_CHECKING:
-    from orienteer.crawl.session import Report
-    from orienteer.crawl.start_pages import StartPages
+    from orienteer.live.session import Report
+    from orienteer.live.start_pages import StartPages
 
 GOAL = 0.98
 _FIRST_LOOK = 300  # pages
@@ -32,7 +32,7 @@ _CALENDAR = "/calendar/"
 
 def choose_seeds(stage: Stage) -> StartPages:
     """Part 1: a first look from the one page that everybody knows, and the pages from which the most is reached."""
-    from orienteer.crawl.start_pages import StartSettings, start_pages
+    from orienteer.live.start_pages import StartSettings, start_pages
 
     stage.begin("1. Where to start")
     first = stage.scratch / "first-look"
@@ -57,8 +57,8 @@ def choose_seeds(stage: Stage) -> StartPages:
 
 def _reached_by_chance(folder: Path) -> float:
     """The share of the value that as many random pages reach, on average."""
-    from orienteer.crawl.page_values import paper_value_of_crawl
-    from orienteer.crawl.snapshot import web_at
+    from orienteer.inspect.snapshot import web_at
+    from orienteer.live.page_values import paper_value_of_crawl
     from orienteer.seeds.select import seed_selection
 
     web = web_at(folder)
@@ -95,7 +95,7 @@ class _Killed(NamedTuple):
 
 def _killed(stage: Stage, start: StartPages) -> _Killed | None:
     """Begin the crawl in a process of its own, and kill it; None where it was too quick for that."""
-    from orienteer.crawl.plan import CrawlPlan
+    from orienteer.ledger.plan import CrawlPlan
 
     crawl = {"seeds": start.seeds, "until": GOAL, "budget": _AT_MOST, "trust": start.trust}
     plan = CrawlPlan.of_tables(stage.settings(**crawl) | {"scope": {"kind": "site"}}, "the demo")
@@ -176,8 +176,8 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 
 def _failures(folder: Path) -> str:
     """What was no page, by what it was."""
-    from orienteer.crawl.crawl import PageState
-    from orienteer.crawl.folder_status import folder_status
+    from orienteer.inspect.folder_status import folder_status
+    from orienteer.pages.states import PageState
 
     words = {"unwanted type": "PDF files and pictures", "http 404": "dead links"}
     status = folder_status(folder)
@@ -212,8 +212,8 @@ def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) ->
 def look_again(stage: Stage) -> None:
     """Part 3: the web has changed, and the crawl takes note."""
     from orienteer.cli.epoch_display import kept_in_words, visits_in_words
-    from orienteer.crawl.revisiting import DAY_S
-    from orienteer.crawl.session import refresh
+    from orienteer.ledger.revisiting import DAY_S
+    from orienteer.live.session import refresh
 
     stage.begin("3. A week later")
     stage.say(

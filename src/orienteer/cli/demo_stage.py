@@ -15,10 +15,10 @@ from orienteer.cli.running import say
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from orienteer.crawl.figures import Figures
-    from orienteer.crawl.session import Report
     from orienteer.fake_web.community.site import CommunitySite
     from orienteer.fake_web.server import FakeWeb
+    from orienteer.live.figures import Figures
+    from orienteer.live.session import Report
     from orienteer.progress import Progress
 
 _PATIENCE_S = 3.0
@@ -87,7 +87,7 @@ class Stage:
 
     def crawl(self, what: str, folder: Path, seeds: str | Sequence[str], **options: Any) -> Report:
         """A crawl of the town's hosts."""
-        from orienteer.crawl.session import live_crawl
+        from orienteer.live.session import live_crawl
 
         with self.working() as progress:
             return live_crawl(seeds, folder, scope="site", watch=watching(progress, what), **options)

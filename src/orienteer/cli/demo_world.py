@@ -9,7 +9,7 @@ from orienteer.cli.demo_stage import Stage
 from orienteer.cli.wording import counted, plain
 
 if TYPE_CHECKING:
-    from orienteer.crawl.estimate import EstimateReport
+    from orienteer.around.estimate import EstimateReport
     from orienteer.graph.estimation.history import Round
     from orienteer.search.search_index import Hit, SearchIndex
 
@@ -23,8 +23,8 @@ _TITLE_CHARS = 44
 
 def ask_the_world(stage: Stage) -> None:
     """Part 4: the rank of the town's pages in the whole web."""
-    from orienteer.crawl.estimate import live_estimate
-    from orienteer.crawl.rounds import EstimateSettings
+    from orienteer.around.estimate import live_estimate
+    from orienteer.around.rounds import EstimateSettings
 
     stage.begin("4. What the world makes of it")
     with stage.working() as progress:
@@ -110,8 +110,8 @@ class _Links:
 
     @classmethod
     def of(cls, stage: Stage) -> _Links:
-        from orienteer.crawl.snapshot import graph_of_crawl
         from orienteer.fake_web.community.site import is_of_town
+        from orienteer.inspect.snapshot import graph_of_crawl
 
         graph = graph_of_crawl(stage.folder / "outside")
         assert graph.urls is not None

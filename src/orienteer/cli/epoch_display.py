@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from orienteer.cli import display
 from orienteer.cli.wording import counted, moment, size
-from orienteer.crawl.figures import kind_name
 from orienteer.store.visits import ASKED, VisitKind
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from orienteer.crawl.epoch_status import EpochStatus
-    from orienteer.crawl.revisiting import RefreshSettings
+    from orienteer.inspect.epoch_status import EpochStatus
+    from orienteer.ledger.revisiting import RefreshSettings
 
 _SAME = (VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED)
 _TOLD = (VisitKind.NEW, VisitKind.CHANGED)
@@ -26,11 +25,11 @@ _WORDS = {VisitKind.NOTHING: "new links lead to no page"}
 def visits_in_words(visits: Mapping[str, int]) -> str:
     """`140 asked for: 5 new, 7 changed, 128 unchanged (101 of them not sent again); 4,020 not due`."""
     n = partial(_n, visits)
-    parts = [f"{n(kind):,} {kind_name(kind)}" for kind in _TOLD]
+    parts = [f"{n(kind):,} {kind.words}" for kind in _TOLD]
     unsent = n(VisitKind.NOT_MODIFIED)
     how = f" ({unsent:,} of them not sent again)" if unsent else ""
     parts.append(f"{n(*_SAME):,} unchanged{how}")
-    parts += [f"{n(kind):,} {_WORDS.get(kind, kind_name(kind))}" for kind in _TOLD_IF_ANY if n(kind)]
+    parts += [f"{n(kind):,} {_WORDS.get(kind, kind.words)}" for kind in _TOLD_IF_ANY if n(kind)]
     text = f"{n(*ASKED):,} asked for: {', '.join(parts)}"
     if n(VisitKind.CARRIED):
         text += f"; {n(VisitKind.CARRIED):,} not due"
@@ -77,4 +76,4 @@ def savings_in_words(epochs: Sequence[EpochStatus]) -> str:
 
 
 def _n(visits: Mapping[str, int], *kinds: VisitKind) -> int:
-    return sum(visits.get(kind_name(kind), 0) for kind in kinds)
+    return sum(visits.get(kind.words, 0) for kind in kinds)

@@ -14,8 +14,8 @@ from orienteer.cli.running import say, stoppable, waiting
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.crawl.estimate import EstimateReport
-    from orienteer.crawl.rounds import EstimateSettings
+    from orienteer.around.estimate import EstimateReport
+    from orienteer.around.rounds import EstimateSettings
     from orienteer.graph.estimation.history import Round
 
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
@@ -84,8 +84,8 @@ def _refuse_both(folder: Path | None, again: bool) -> None:
 
 
 def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: bool) -> EstimateReport:
-    from orienteer.crawl.estimate import opened_estimate, run_estimate
-    from orienteer.crawl.plan import CrawlPlan
+    from orienteer.around.estimate import opened_estimate, run_estimate
+    from orienteer.ledger.plan import CrawlPlan
     from orienteer.store.folder import CrawlFolder
 
     with ExitStack() as until_the_end:
@@ -100,8 +100,8 @@ def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: b
 
 
 def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
-    from orienteer.crawl.local_web import local_pages
-    from orienteer.crawl.rounds import EstimateSettings
+    from orienteer.around.rounds import EstimateSettings
+    from orienteer.inspect.local_web import local_pages
     from orienteer.store.survey import Survey
 
     with Survey(folder / "crawl.db") as survey:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def estimate_on_graph(
     path: Path, local: str | None, budget: str, given: dict[str, Any], out: Path | None, top: int, json: bool
 ) -> None:
+    from orienteer.around.rounds import EstimateSettings
     from orienteer.cli.estimate import pages_of_budget
     from orienteer.cli.estimate_display import write_ranks
-    from orienteer.crawl.rounds import EstimateSettings
     from orienteer.graph.estimate import estimate_global_rank
     from orienteer.graph.estimation.outside import View
 

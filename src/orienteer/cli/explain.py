@@ -10,7 +10,7 @@ import typer
 from orienteer.cli import display
 
 if TYPE_CHECKING:
-    from orienteer.crawl.explain import PageFacts
+    from orienteer.inspect.explain import PageFacts
 
 
 def explain(
@@ -26,7 +26,7 @@ def explain(
     """
     from rich.console import Console
 
-    from orienteer.crawl.explain import page_facts
+    from orienteer.inspect.explain import page_facts
 
     with Console(stderr=True).status("reading the crawl"):
         facts = page_facts(folder, url)
@@ -41,7 +41,7 @@ def print_page(facts: PageFacts) -> None:
     from rich.text import Text
 
     from orienteer.cli.wording import add_fact, counted, facts_grid, plain
-    from orienteer.crawl.page_in_words import page_in_words
+    from orienteer.inspect.page_in_words import page_in_words
 
     out = display.console()
     out.print(Text(plain(facts.url, 3000), "bold"), soft_wrap=True)

@@ -77,7 +77,7 @@ def print_report(report: ImportReport) -> None:
 
 def _facts(report: ImportReport) -> list[tuple[str, Any]]:
     from orienteer.cli.wording import counted, duration, plain
-    from orienteer.crawl.status_in_words import certificate_in_words
+    from orienteer.inspect.status_in_words import certificate_in_words
 
     more = len(report.seeds) - _SEEDS_SHOWN
     seeds = ", ".join(plain(seed, 200) for seed in report.seeds[:_SEEDS_SHOWN]) + (

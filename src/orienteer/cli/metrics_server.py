@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.crawl.figures import Figures
+    from orienteer.live.figures import Figures
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ADDRESS = "127.0.0.1"

@@ -36,8 +36,8 @@ def write_order(path: Path, order: NDArray[np.uint32], urls: UrlTable | None) ->
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """A text file, compressed where its name says so; it appears when it is complete."""
-    from orienteer.graph.formats.atomic import replaced
-    from orienteer.graph.formats.compressed import byte_writer
+    from orienteer.files.atomic import replaced
+    from orienteer.files.compressed import byte_writer
 
     rest = iter(lines)
     try:

@@ -27,7 +27,7 @@ def replay(
 
     Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
     """
-    from orienteer.crawl.replay import replay as replayed
+    from orienteer.inspect.replay import replay as replayed
 
     order_file.check_place(order_out)
     with display.progress_bar() as progress:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from orienteer.crawl.live import LiveCrawl
+    from orienteer.live.live_crawl import LiveCrawl
 
 _PATIENCE_S = 2.0
 

@@ -16,10 +16,10 @@ from orienteer.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from orienteer.crawl.page_values import PaperValues
     from orienteer.evaluate.cost import Cost
     from orienteer.evaluate.seed_compare import SeedComparison, Series
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.live.page_values import PaperValues
     from orienteer.progress import Progress
     from orienteer.seeds.select import SeedSelection
     from orienteer.seeds.value import Value
@@ -113,8 +113,8 @@ class _Worth:
         """The graph, and the values of its pages."""
         if not self.is_paper:
             return loaded_web(graph, format, progress), self.value
-        from orienteer.crawl.page_values import paper_values
-        from orienteer.crawl.snapshot import web_at
+        from orienteer.inspect.snapshot import web_at
+        from orienteer.live.page_values import paper_values
 
         web = web_at(graph, format, progress)
         self.by_paper = paper_values(web, self.spam, self.clicked)

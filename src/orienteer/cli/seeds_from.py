@@ -12,7 +12,7 @@ from orienteer.errors import InputError
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
-    from orienteer.crawl.start_pages import StartPages
+    from orienteer.live.start_pages import StartPages
 
 Say = Callable[[str], None]
 
@@ -31,7 +31,7 @@ class SeedsFrom:
     """Where to choose seeds, and how: options that were not given are None. What is wrong with them is said at once."""
 
     def __init__(self, path: Path, given: dict[str, Any], say: Say | None) -> None:
-        from orienteer.crawl.start_pages import StartSettings
+        from orienteer.live.start_pages import StartSettings
 
         self.path = path
         self.settings = StartSettings(**_stated(given))
@@ -39,7 +39,7 @@ class SeedsFrom:
 
     def chosen(self, named: Sequence[str]) -> StartPages:
         """The seeds, behind those that were named; says in one line which they are and what they cover."""
-        from orienteer.crawl.start_pages import start_pages
+        from orienteer.live.start_pages import start_pages
 
         with display.progress_bar() as progress:
             start = start_pages(self.path, self.settings, progress if self._say else silent)
@@ -49,7 +49,7 @@ class SeedsFrom:
 
     def continued(self, folder: Path, text: str, named: Sequence[str]) -> None:
         """The folder has a crawl already, with these settings: it goes on, if it starts with the pages named."""
-        from orienteer.crawl.plan import CrawlPlan
+        from orienteer.ledger.plan import CrawlPlan
 
         seeds = CrawlPlan.parse(text, str(folder / "crawl.toml")).crawl.seeds
         first = seeds[: len(named)]

@@ -8,7 +8,7 @@ from typing import Any
 
 def tables_in(path: Path | None) -> dict[str, dict[str, Any]]:
     """Its tables, as crawl.toml has them; none where no file is named."""
-    from orienteer.crawl.plan import tables_of
+    from orienteer.ledger.plan import tables_of
 
     return {} if path is None else tables_of(_text_of(path), str(path))
 

@@ -12,7 +12,7 @@ from orienteer.cli import display
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from orienteer.crawl.folder_status import FolderStatus
+    from orienteer.inspect.folder_status import FolderStatus
 
 _SEEDS_SHOWN = 3
 _OUTCOMES_SHOWN = 8
@@ -28,7 +28,7 @@ def status(
 
     Example: [bold]orienteer status example.org-crawl[/bold]
     """
-    from orienteer.crawl.folder_status import folder_status
+    from orienteer.inspect.folder_status import folder_status
 
     with display.progress_bar() as progress:
         found = folder_status(folder, progress=progress)
@@ -64,7 +64,7 @@ def print_status(found: FolderStatus) -> None:
 def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     """What the crawl was asked to do."""
     from orienteer.cli.wording import counted, plain
-    from orienteer.crawl.status_in_words import goal_in_words
+    from orienteer.inspect.status_in_words import goal_in_words
 
     crawl, scope = found.plan.crawl, found.plan.scope
     seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_SHOWN])
@@ -87,8 +87,8 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
 def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     """What has become of it so far."""
     from orienteer.cli.wording import counted, moment, size
-    from orienteer.crawl.crawl import PageState
-    from orienteer.crawl.status_in_words import coverage_in_words, coverage_of_epoch_in_words, stopped_in_words
+    from orienteer.inspect.status_in_words import coverage_in_words, coverage_of_epoch_in_words, stopped_in_words
+    from orienteer.pages.states import PageState
 
     first, last = found.first_time, found.last_time
     waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
@@ -121,7 +121,7 @@ def _running(found: FolderStatus) -> str:
 
 def _pages(found: FolderStatus, state: int) -> str:
     from orienteer.cli.wording import counted, tally
-    from orienteer.crawl.crawl import PageState
+    from orienteer.pages.states import PageState
 
     outcomes = found.outcomes(PageState(state))
     pages = counted(found.n_pages(PageState(state)), "page")

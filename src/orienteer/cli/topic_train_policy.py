@@ -37,7 +37,7 @@ def train_policy(
 
     Then: [bold]orienteer crawl URL --topic courses.toml --policy apprentice:model=apprentice.npz[/bold]
     """
-    from orienteer.crawl.policy_training import checked_spec, policy_trained_on
+    from orienteer.focus.policy_training import checked_spec, policy_trained_on
     from orienteer.policies.model_file import write_model
 
     spec = checked_spec(policy)

@@ -104,7 +104,7 @@ def _in_file(web: LinkGraph, path: Path) -> dict[int, float]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers."""
-    from orienteer.graph.formats.compressed import text_of
+    from orienteer.files.compressed import text_of
 
     text = text_of(path, f"--trust {path}", f"no such file (trusted pages are {_WAYS})")
     for number, line in enumerate(text.splitlines(), 1):

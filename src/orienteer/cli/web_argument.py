@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def loaded_graph(path: Path, format: str | None, progress: Progress) -> LinkGraph:
     """The graph of a file or a folder, be it a graph folder or a crawl's."""
-    from orienteer.crawl.snapshot import graph_of_crawl, is_crawl_folder
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.inspect.snapshot import graph_of_crawl, is_crawl_folder
 
     if format is None and is_crawl_folder(path):
         return graph_of_crawl(path)

@@ -1,18 +1,10 @@
 """One crawl as a state machine, without I/O and without a clock of its own. Read this first.
 
-The life of a page:
-
-    known ──> in flight ──> fetched
-      │           ├──────> failed      (gone, an error that will stay)
-      │           ├──────> blocked     (robots, a dead host)
-      │           └──────> known       (to be tried again)
-      └──────────────────> blocked
-
-Whoever drives it, a simulation or the network, does the same:
+The life of a page is told in `pages/states.py`. Whoever drives it, a simulation or the network, does the same:
 
     page = crawl.next(now)                     # the best page whose host may be asked now, or None
     crawl.fetched(page, links, now)            # or .failed, .blocked, .redirected, .retry
-    crawl.stopped_because                      # "coverage", "budget", "frontier empty", or None: go on
+    crawl.stopped_because                      # a StopReason, or None: go on
 
 A failed page counts as fetched without links: the attempt found out what there is. A blocked one does not; its mass is
 out of reach and reported. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes
@@ -26,38 +18,24 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Certificate, Coverage
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
 from orienteer.notebook import facts_html
+from orienteer.pages.states import TRANSITIONS, PageState
+from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.focused import AboutPage, FocusedPolicy
 from orienteer.policies.policy import Policy, Priorities, TrustedPages
 from orienteer.wording import counted
 
-
-class PageState(IntEnum):
-    KNOWN = 0
-    IN_FLIGHT = 1
-    FETCHED = 2
-    FAILED = 3
-    BLOCKED = 4
-
-
-TRANSITIONS: dict[PageState, frozenset[PageState]] = {
-    PageState.KNOWN: frozenset({PageState.IN_FLIGHT, PageState.BLOCKED}),
-    PageState.IN_FLIGHT: frozenset({PageState.FETCHED, PageState.FAILED, PageState.BLOCKED, PageState.KNOWN}),
-    PageState.FETCHED: frozenset(),
-    PageState.FAILED: frozenset(),
-    PageState.BLOCKED: frozenset(),
-}
 # Plain numbers, for arrays of states and for every step: a member of an Enum takes its time.
 _KNOWN, _IN_FLIGHT = int(PageState.KNOWN), int(PageState.IN_FLIGHT)
 _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new in news}
@@ -81,13 +59,13 @@ class Goal:
         if self.budget is not None and self.budget < 1:
             raise InputError(f"budget is {self.budget}; it must be at least one page")
 
-    def is_reached(self, stopped_because: str, n_asked: int) -> bool:
+    def is_reached(self, stopped_because: StopReason, n_asked: int) -> bool:
         """Whether a crawl that ended for this reason did what it was asked to."""
         if self.until is not None:
-            return stopped_because == "coverage"
+            return stopped_because == StopReason.COVERAGE
         if self.budget is not None:
             return n_asked >= self.budget
-        return stopped_because == "frontier empty"
+        return stopped_because == StopReason.FRONTIER_EMPTY
 
 
 class Crawl:
@@ -110,7 +88,7 @@ class Crawl:
         self.frontier = Frontier(politeness)
         self.order = array("I")
         self.n_unasked = 0  # pages of the order that nobody was asked for
-        self.stopped_because: str | None = None
+        self.stopped_because: StopReason | None = None
         self.web.know(int(trusted.pages.max()) + 1)
         if hosts is not None:
             self.web.set_hosts(trusted.pages, hosts)
@@ -158,7 +136,7 @@ class Crawl:
         new = np.array([page for page in waiting if page not in self.frontier], np.int64)
         self.frontier.put(new, np.full(len(new), LAST), self.web.hosts[new])
         self.own_proof_holds = False
-        if len(new) and self.stopped_because == "frontier empty":
+        if len(new) and self.stopped_because is StopReason.FRONTIER_EMPTY:
             self.stopped_because = None
 
     def fetched(
@@ -256,7 +234,7 @@ class Crawl:
         self.stopped_because = None
         self._see_whether_to_stop([])
         if self.goal.until is not None and self.guarantee >= self.goal.until:
-            self.stopped_because = "coverage"
+            self.stopped_because = StopReason.COVERAGE
 
     def certificate(self, tolerance: float = 1e-9) -> Certificate:
         """What is proved of the pages fetched so far."""
@@ -353,8 +331,8 @@ class Crawl:
                 self.policy.conclude(self.web, until)
             reached = self.policy.guarantee >= until
         if reached:
-            self.stopped_because = "coverage"
+            self.stopped_because = StopReason.COVERAGE
         elif self.goal.budget is not None and self.n_asked >= self.goal.budget:
-            self.stopped_because = "budget"
+            self.stopped_because = StopReason.BUDGET
         elif is_empty:
-            self.stopped_because = "frontier empty"
+            self.stopped_because = StopReason.FRONTIER_EMPTY

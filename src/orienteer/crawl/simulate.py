@@ -21,6 +21,7 @@ from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
 from orienteer.graph.trust import Trust, trust_vector
+from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText, heard_relevance
 from orienteer.policies.policy import Policy, Run, TrustedPages
@@ -88,7 +89,7 @@ def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal
 
 def _drive(
     run: Run, limit: int, until: float | None, coverage: Coverage | None, graph: LinkGraph, progress: Progress
-) -> str:
+) -> StopReason:
     """Advance in growing stretches; with a coverage to watch, cut the order where it suffices. Why it stopped."""
     links = Links.of(graph)
     own_target = until if until is not None and coverage is None else 2.0
@@ -99,20 +100,20 @@ def _drive(
             sufficed = coverage.fetch(run.order[done : run.n_fetched], links, until)
             if sufficed:
                 run.n_fetched = done + sufficed
-                return "coverage"
+                return StopReason.COVERAGE
         elif run.guarantee >= own_target:
-            return "coverage"
+            return StopReason.COVERAGE
         if run.is_empty:
-            return "frontier empty"
+            return StopReason.FRONTIER_EMPTY
         if run.n_fetched >= limit:
-            return "budget" if limit < graph.n_pages else "frontier empty"
+            return StopReason.BUDGET if limit < graph.n_pages else StopReason.FRONTIER_EMPTY
         done = run.n_fetched
         stretch = max(_FIRST_STRETCH, done // 4)  # what is fetched past the page that suffices is in vain
         progress("fetching", done, limit)
 
 
 def _trace(
-    run: Run, why: str, policy: Policy, coverage: Coverage | None, graph: LinkGraph, trusted: TrustedPages
+    run: Run, why: StopReason, policy: Policy, coverage: Coverage | None, graph: LinkGraph, trusted: TrustedPages
 ) -> Trace:
     work = getattr(run, "work", np.zeros(2, np.int64)) if coverage is None else coverage.work
     if coverage is not None:
@@ -176,7 +177,7 @@ def _stepped(
     return Trace(
         policy=policy.name,
         order=np.array(crawl.order, np.uint32),
-        stopped_because=crawl.stopped_because or "frontier empty",
+        stopped_because=crawl.stopped_because or StopReason.FRONTIER_EMPTY,
         proved=crawl.guarantee,
         times_s=np.array(times),
         n_pushes=coverage.n_pushes,

@@ -14,6 +14,7 @@ from orienteer.graph.coverage import Certificate, Coverage, percent
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
 from orienteer.notebook import data_frame, facts_html
+from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import TrustedPages
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Trace:
 
     policy: str
     order: NDArray[np.uint32]
-    stopped_because: str
+    stopped_because: StopReason
     proved: float | None
     guarantees: NDArray[np.float64] | None = None
     times_s: NDArray[np.float64] | None = None

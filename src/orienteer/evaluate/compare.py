@@ -31,6 +31,7 @@ from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.trust import Trust, trust_vector
+from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy_spec import PolicySpec
@@ -55,7 +56,7 @@ class PolicyResult:
     policy: str
     proves: bool
     n_fetched: int
-    stopped_because: str
+    stopped_because: StopReason
     cost: Cost
     fetches: dict[str, tuple[int | None, ...]]
     curves: dict[str, Curve]

@@ -13,7 +13,7 @@ from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter, packed
 from orienteer.exports.sorted_lines import SortedLines
 from orienteer.exports.staging import Staging
-from orienteer.graph.formats.compressed import byte_writer
+from orienteer.files.compressed import byte_writer
 from orienteer.progress import Progress
 
 

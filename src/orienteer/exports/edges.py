@@ -12,8 +12,8 @@ from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter, packed
 from orienteer.exports.page_graph import page_graph
 from orienteer.exports.staging import Staging
+from orienteer.files.compressed import byte_writer
 from orienteer.graph.formats import edge_text
-from orienteer.graph.formats.compressed import byte_writer
 from orienteer.progress import Progress
 
 _PAGES_PER_BLOCK = 1000

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.local_web import page_names
-from orienteer.crawl.reading import topic_threshold
 from orienteer.errors import InputError
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
+from orienteer.inspect.local_web import page_names
+from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.progress import Progress
 from orienteer.search.page_columns import CrawlRanks, crawl_ranks
 from orienteer.store.folder import CrawlFolder

@@ -9,7 +9,7 @@ from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter, packed
 from orienteer.exports.page_graph import PageGraph, page_graph
 from orienteer.exports.staging import Staging
-from orienteer.graph.formats.compressed import byte_writer
+from orienteer.files.compressed import byte_writer
 from orienteer.graph.formats.node_columns import NodeColumn, block_of
 from orienteer.graph.formats.xml_text import as_value
 from orienteer.graph.link_graph import LinkGraph

@@ -16,7 +16,7 @@ from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter, packed
 from orienteer.exports.page_texts import TextPage, iso_time, text_pages
 from orienteer.exports.staging import Staging
-from orienteer.graph.formats.compressed import byte_writer
+from orienteer.files.compressed import byte_writer
 from orienteer.progress import Progress
 
 _FIELDS = tuple(field.name for field in fields(TextPage))

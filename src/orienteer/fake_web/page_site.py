@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 from orienteer.errors import GraphFileError, InputError
 from orienteer.fake_web.answers import NOT_FOUND, Answer, redirect_to
 from orienteer.fake_web.site import RequestHeaders, SiteWithRobots
-from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.files.compressed import byte_blocks
 
 MAX_SITE_BYTES = 4 << 30
 ARCHIVE_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.zst")

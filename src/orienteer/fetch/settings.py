@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 
 from orienteer import __version__
+from orienteer.answers.reading import HTML_TYPES
 from orienteer.errors import InputError
 
-HTML_TYPES = ("text/html", "application/xhtml+xml")
 MAX_HEADER_BYTES = 256 << 10  # libcurl itself takes little more
 
 _PROXY = re.compile(r"(https?|socks4a?|socks5h?)://[^\s/]+/?")

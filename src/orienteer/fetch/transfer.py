@@ -14,11 +14,12 @@ from functools import cache
 
 import pycurl
 
+from orienteer.answers.answer import Fetched, Request, media_type, outcome_of
+from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.headers import Headers
 from orienteer.fetch.addresses import forbidden_reason, literal_address
-from orienteer.fetch.body import BodyError, BodyTooLargeError, unpacked
-from orienteer.fetch.headers import Headers
-from orienteer.fetch.outcome import Fetched, Outcome, Request, media_type, outcome_of
 from orienteer.fetch.settings import FetchSettings
+from orienteer.pages.outcome import Outcome
 
 MAX_HEADERS = 1000
 

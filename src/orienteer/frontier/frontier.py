@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.frontier import host_heaps as heaps
 from orienteer.frontier.host_heaps import LAST
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.growing_graph import grown
 
 __all__ = ["LAST", "Frontier"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.frontier.siphash import siphash128
-from orienteer.graph.growing_graph import grown
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import inlined, kernel
 

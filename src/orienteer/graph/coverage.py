@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.growing_graph import grown
 from orienteer.graph.link_graph import LinkGraph, page_ids
 from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
 from orienteer.graph.trust import Trust, trust_vector

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph, page_ids
@@ -119,15 +120,6 @@ class GrowingGraph:
         return (
             f"<GrowingGraph: {self.n_pages:,} pages known, {int(self.fetched.sum()):,} fetched, {self.n_links:,} links>"
         )
-
-
-def grown(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """The array with at least n places, new ones 0; where it must grow it doubles, so that growing on is cheap."""
-    if n <= len(array):
-        return array
-    larger = np.zeros(max(n, 2 * len(array)), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 @njit(cache=True, nogil=True)

@@ -38,7 +38,7 @@ def pages_in_file(web: LinkGraph, path: Path) -> NDArray[np.bool_]:
     """The pages that a text file names, one a line (.gz, .zst: compressed), as a mask; lines with # do not count."""
     import numpy as np
 
-    from orienteer.graph.formats.compressed import text_of
+    from orienteer.files.compressed import text_of
 
     is_named = np.zeros(web.n_pages, np.bool_)
     for number, line in enumerate(text_of(path, str(path), "no such file of pages").splitlines(), 1):

@@ -18,19 +18,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from orienteer.answers.answer import media_type, outcome_of
+from orienteer.answers.headers import Headers
+from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError
-from orienteer.fetch.headers import Headers
-from orienteer.fetch.outcome import Outcome, media_type, outcome_of
 from orienteer.fetch.settings import FetchSettings
-from orienteer.imports.archive_files import ArchiveFile
 from orienteer.imports.collection import Collection, Entry, Spool
-from orienteer.imports.http_message import Message, resource_of, response_of, truly_coded
-from orienteer.imports.packed import blocks
-from orienteer.imports.warc_records import Reading, Record, records
 from orienteer.imports.wat import wat_page
+from orienteer.pages.outcome import Outcome
 from orienteer.store.archive import Archive
 from orienteer.store.record import ArchivedResponse
 from orienteer.url import canonical_url
+from orienteer.warc.files import ArchiveFile
+from orienteer.warc.http_message import Message, resource_of, response_of, truly_coded
+from orienteer.warc.packed import blocks
+from orienteer.warc.records import Reading, Record, records
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit"), ("metadata",)
 _KEPT = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
@@ -100,8 +102,7 @@ class Collector:
         self, url: str, time: float, message: Message, digest: bytes | None, truncated: str | None = None
     ) -> None:
         outcome = self._outcome(message.status, message.headers, url)
-        if outcome.is_transient or outcome is Outcome.NOT_MODIFIED:
-            self.n_passing += outcome.is_transient
+        if self._passes(outcome, message.status):
             return
         place = None
         if outcome in _KEPT:
@@ -116,6 +117,12 @@ class Collector:
         outcome = outcome_of(status, headers, url)
         is_unwanted = outcome is Outcome.OK and not self._fetch.wants(media_type(headers))
         return Outcome.UNWANTED_TYPE if is_unwanted else outcome
+
+    def _passes(self, outcome: Outcome, status: int) -> bool:
+        """Whether an answer says nothing of the page: another try could have ended better."""
+        verdict = verdict_of(outcome, status)
+        self.n_passing += verdict is Verdict.TRY_AGAIN
+        return verdict in (Verdict.TRY_AGAIN, Verdict.NOT_MODIFIED)
 
     def _take_revisit(self, record: Record, url: str, time: float, digest: bytes | None) -> None:
         message = response_of(record.block)
@@ -162,8 +169,7 @@ class Collector:
         if page is None:
             return
         outcome = self._outcome(page.status, page.headers, page.url)
-        if outcome.is_transient or outcome is Outcome.NOT_MODIFIED:
-            self.n_passing += outcome.is_transient
+        if self._passes(outcome, page.status):
             return
         place = self._spool.append(page.packed()) if outcome in _KEPT else None
         entry = Entry(time_of(page.date), outcome, page.status, media_type(page.headers), spooled=place)

@@ -8,8 +8,8 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from isal import isal_zlib
 
-from orienteer.fetch.outcome import Outcome
 from orienteer.graph.url_table import GrowingUrlTable, UrlTable
+from orienteer.pages.outcome import Outcome
 from orienteer.store.archive import Position
 
 _OUTCOMES = list(Outcome)

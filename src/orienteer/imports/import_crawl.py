@@ -21,15 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from orienteer.crawl.figures import Watch
-from orienteer.crawl.ledger import Ledger
-from orienteer.crawl.live import LiveCrawl
-from orienteer.crawl.plan import CrawlPlan, canonical_seeds
-from orienteer.crawl.scope import Scope
-from orienteer.crawl.session import IMPORTED, Report, reported
-from orienteer.crawl.warm_up import warm_up
 from orienteer.errors import InputError
-from orienteer.fetch.fetcher import Fetcher
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool
@@ -37,7 +29,15 @@ from orienteer.imports.import_report import ImportReport
 from orienteer.imports.listed import Listed
 from orienteer.imports.seeds import expect_known, guessed_seeds
 from orienteer.imports.sources import Kind, Source, archive_files, sources_of, stated_seeds
-from orienteer.imports.telling import Teller, Told
+from orienteer.imports.telling import Importer, Told
+from orienteer.ledger.intake import Intake
+from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.plan import CrawlPlan, canonical_seeds
+from orienteer.ledger.scope import Scope
+from orienteer.live.figures import Watch
+from orienteer.live.session import Report, reported
+from orienteer.live.warm_up import warm_up
+from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.archive import Archive
@@ -115,13 +115,13 @@ class _Import:
         plan = self._plan(seeds)
         folder.write_settings(plan.to_toml())
         warm_up(plan)
-        with Fetcher(plan.fetch) as fetcher:  # nobody will be asked
-            live = LiveCrawl(Ledger(folder, plan), fetcher)
-            watch = Watch(live)
-            teller = Teller(live, watch, collector.collection, spool, self._progress)
-            told = teller.tell(self._listed.urls)
-            self._note(live.ledger, collector.collection)
-            ended = replace(reported(live, watch, IMPORTED), folder=path)
+        ledger = Ledger(folder, plan)
+        intake = Intake(ledger)
+        watch = Watch(intake)
+        importer = Importer(intake, watch, collector.collection, spool, self._progress)
+        told = importer.run(self._listed.urls)
+        self._note(ledger, collector.collection)
+        ended = replace(reported(ledger, watch, StopReason.IMPORTED), folder=path)
         folder.write_report(ended.as_dict())
         return replace(self._report(ended, collector, told), seeds=seeds, seeds_are_guessed=are_guessed)
 
@@ -176,7 +176,8 @@ class _Import:
         """What the folder is to know of where it comes from."""
         if len(collection):
             ledger.database.set(IMPORTED_TIMES, collection.time_span())
-        ledger.database.add_event(time.time(), IMPORTED, None, sources=[str(source.path) for source in self._sources])
+        paths = [str(source.path) for source in self._sources]
+        ledger.database.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
         ledger.checkpoint()
 
     def _report(self, ended: Report, collector: Collector, told: Told) -> ImportReport:

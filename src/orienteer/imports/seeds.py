@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from orienteer.errors import InputError
-from orienteer.fetch.outcome import Outcome
 from orienteer.imports.collection import Collection
+from orienteer.pages.outcome import Outcome
 from orienteer.url import host_of
 
 

@@ -8,13 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from orienteer.crawl.plan import CrawlPlan
 from orienteer.errors import InputError, unknown_name
+from orienteer.files.compressed import byte_blocks
 from orienteer.graph.formats import FORMATS, format_of
-from orienteer.graph.formats.compressed import byte_blocks
-from orienteer.imports.archive_files import ArchiveFile, files_of_wacz, is_archive, is_wacz, seeds_of_wacz
 from orienteer.imports.jobdir import is_jobdir
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.store.folder import settings_of_folder
+from orienteer.warc.files import ArchiveFile, files_of_wacz, is_archive, is_wacz, seeds_of_wacz
 
 _SITEMAP_ENDINGS = (".xml", ".xml.gz", ".rss", ".atom")
 _TEXT_ENDINGS = (".txt", ".txt.gz", ".txt.zst")

@@ -9,16 +9,19 @@ What the collection has no answer for stays in the frontier: a crawl that goes o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from orienteer.crawl.figures import Watch
-from orienteer.crawl.live import LiveCrawl
-from orienteer.fetch.body import BodyError, BodyTooLargeError, unpacked
-from orienteer.fetch.headers import Headers
-from orienteer.fetch.outcome import Fetched, Outcome, Request
+from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.headers import Headers
+from orienteer.answers.meaning import Verdict, meaning_of
 from orienteer.imports.collection import Collection, Entry, Spool
 from orienteer.imports.wat import page_of
+from orienteer.ledger.intake import Intake
+from orienteer.live.figures import Watch
+from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 
 _URLS_AT_ONCE = 10_000
@@ -36,11 +39,11 @@ class Told(NamedTuple):
     n_outside: int
 
 
-class Teller:
+class Importer:
     """Goes through a collection for a crawl that has just begun."""
 
-    def __init__(self, live: LiveCrawl, watch: Watch, collection: Collection, spool: Spool, progress: Progress) -> None:
-        self._live, self._ledger = live, live.ledger
+    def __init__(self, intake: Intake, watch: Watch, collection: Collection, spool: Spool, progress: Progress) -> None:
+        self._intake, self._ledger = intake, intake.ledger
         self._watch = watch
         self._collection = collection
         self._spool = spool
@@ -49,7 +52,7 @@ class Teller:
         self._n_told = 0
         self._next_page = 0  # the first whose turn has not come yet
 
-    def tell(self, listed: Iterable[str]) -> Told:
+    def run(self, listed: Iterable[str]) -> Told:
         """`listed` are URLs that are known without an answer."""
         self._go_on()
         n_unlinked, n_outside = self._tell_unlinked()
@@ -99,37 +102,37 @@ class Teller:
 
     def _tell(self, page: int, url: str, place: int) -> bool:
         """Whether it was told: what is outside the scope, or not known yet, does not wait for it."""
-        if page not in self._live.crawl.frontier:
+        if page not in self._ledger.crawl.frontier:
             return False
         self._is_told[place] = True
-        self._live.crawl.take(page)
+        self._ledger.crawl.take(page)
         self._take_in(page, url, place, self._collection.entry(place))
         self._n_told += 1
         if self._n_told % _PAGES_PER_COMMIT == 0:
             self._ledger.acknowledge()
         if self._watch.is_due():
-            self._watch.figures()
+            self._watch.look()
             self._progress("taking in pages", self._n_told, len(self._collection))
         return True
 
     def _take_in(self, page: int, url: str, place: int, entry: Entry) -> None:
-        request = Request(url, page)
+        request, digest = Request(url, page), None
         self._ledger.library.places[page] = entry.archived
-        if entry.spooled is not None:
+        if entry.archived is not None:
+            answer = self._archived(request, entry)
+            self._intake.n_bytes += len(answer.body)
+            (meaning,) = self._intake.read([answer])
+        elif entry.spooled is not None:
             headers, content = page_of(self._spool.read(entry.spooled), url)
             answer = Fetched(request, entry.outcome, entry.status, headers=headers, started_at=entry.time)
-            if entry.outcome is Outcome.OK:
-                digest = self._collection.digest(place)
-                self._live.outcomes["ok"] += 1
-                return self._ledger.fetched(page, answer, content, _NOW, digest=digest)
-            return self._live.take_in_page(page, answer, None, _NOW)
-        if entry.archived is None:
+            meaning, digest = meaning_of(answer), self._collection.digest(place)
+            if meaning.verdict is Verdict.FETCHED:
+                meaning = replace(meaning, page=content)
+        else:
             stated = Headers([("Content-Type", entry.content_type)])
             answer = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
-            return self._live.take_in_page(page, answer, None, _NOW)
-        answer = self._archived(request, entry)
-        self._live.n_bytes += len(answer.body)
-        self._live.take_in_page(page, answer, self._live.read_page(answer), _NOW)
+            meaning = meaning_of(answer)
+        self._intake.take_in(page, answer, meaning, _NOW, digest)
 
     def _archived(self, request: Request, entry: Entry) -> Fetched:
         assert entry.archived is not None

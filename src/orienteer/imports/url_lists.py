@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from orienteer.answers.sitemaps import MAX_ENTRIES, MAX_SITEMAP_BYTES, sitemap_urls
 from orienteer.errors import GraphFileError, InputError
-from orienteer.fetch.sitemaps import MAX_ENTRIES, MAX_SITEMAP_BYTES, sitemap_urls
-from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.files.compressed import byte_blocks
 from orienteer.url import canonical_url, host_of
 
 # Where a sitemap was found is not known, so that relative URLs in it lead nowhere. The name can belong to nobody.

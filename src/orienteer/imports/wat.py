@@ -16,9 +16,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from orienteer.answers.headers import Headers
 from orienteer.extract.page import MAX_LINKS, Page
 from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
-from orienteer.fetch.headers import Headers
 from orienteer.url import canonical_url
 
 _FOLLOWED = frozenset(("A@/href", "AREA@/href", "FRAME@/src", "IFRAME@/src"))

@@ -14,8 +14,9 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.navigational import KnownLinks
 from orienteer.policies.focused import AboutPage, FocusedPolicy, LabelledWeb
 from orienteer.policies.policy import Priorities, Run, TrustedPages

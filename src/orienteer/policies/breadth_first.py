@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.arrays import grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import discovery_order
 from orienteer.policies.planned import PlannedRun

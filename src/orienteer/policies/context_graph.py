@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.reach import distances
 from orienteer.policies.batches import BATCH, GROWTH
 from orienteer.policies.focused import AboutPage, LabelledWeb

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.arrays import grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.policies.planned import PlannedRun

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import grown
 from orienteer.extract.tokens import N_BUCKETS
-from orienteer.graph.growing_graph import grown
 from orienteer.kernel import kernel
 from orienteer.policies.focused import LinkWords
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.arrays import grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.navigational import check_gather, check_own_share, climb, descend
 from orienteer.policies.batches import BATCH, GROWTH, BatchedPolicy
 from orienteer.policies.policy import Priorities, TrustedPages, policy

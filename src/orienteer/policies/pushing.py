@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from orienteer.arrays import grown
 from orienteer.graph import priority_queue as queues
 from orienteer.graph import push
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.spread import enter
 from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages

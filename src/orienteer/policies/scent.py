@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.hub_values import mean_over_sources, settle_hub_values
 from orienteer.policies.batches import BATCH, GROWTH, BatchedPolicy
 from orienteer.policies.first_target import search_scores

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph import priority_queue as queues
 from orienteer.graph import spread
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph import window as windows
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, policy

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.formats.compressed import text_of
+from orienteer.files.compressed import text_of
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.reproduce.experiment import Experiment
 from orienteer.reproduce.webs import Webs

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.graph.formats.atomic import replaced
+from orienteer.files.atomic import replaced
 from orienteer.reproduce.reproduction import Judged, Reproduction, as_document, machine
 
 _TEMPLATE = Path(__file__).with_name("report.html")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from orienteer.extract.page import extract_page
 from orienteer.extract.tokens import link_tokens, page_tokens
-from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.files.compressed import byte_blocks
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies.focused import WebText
 from orienteer.progress import Progress, silent

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
-from orienteer.crawl.crawl import PageState
 from orienteer.errors import InputError
+from orienteer.pages.states import PageState
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.spider_crawl import SpiderCrawl
 from orienteer.store.page_row import NO_LINKS

@@ -26,8 +26,8 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import load_object
 
-from orienteer.crawl.crawl import PageState
 from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.pages.states import PageState
 from orienteer.scrapy.links import PAGE, START, LinkNotes, taken_off
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger

@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.crawl import Crawl, PageState
+from orienteer.arrays import grown
+from orienteer.crawl.crawl import Crawl
 from orienteer.frontier.politeness import Politeness
 from orienteer.graph.coverage import Certificate
-from orienteer.graph.growing_graph import grown
+from orienteer.pages.states import PageState
+from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import TrustedPages
 from orienteer.scrapy.boosted import Boosted, Boosts
 from orienteer.scrapy.plugin_settings import PluginSettings
@@ -107,11 +109,11 @@ class SpiderCrawl:
     @property
     def is_covered(self) -> bool:
         """Whether the goal is reached, with all start pages known so far."""
-        if self._crawl is None or self._crawl.stopped_because != "coverage":
+        if self._crawl is None or self._crawl.stopped_because != StopReason.COVERAGE:
             return False
         if self._n_trusted < len(self._starts):
             self._tell_again()
-        return self._crawl.stopped_because == "coverage"
+        return self._crawl.stopped_because == StopReason.COVERAGE
 
     # -- what becomes of pages ----------------------------------------------------------------------------------
 
@@ -198,7 +200,7 @@ class SpiderCrawl:
     def _tell_of_new_starts(self, now: float) -> None:
         if self._n_trusted == len(self._starts):
             return
-        hands_out_nothing = self._crawl is None or self._crawl.stopped_because == "coverage"
+        hands_out_nothing = self._crawl is None or self._crawl.stopped_because == StopReason.COVERAGE
         if hands_out_nothing or now >= self._next_telling:
             began = time.monotonic()
             self._tell_again()

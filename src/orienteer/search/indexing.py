@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.folder_status import seen_urls
-from orienteer.crawl.local_web import page_names
-from orienteer.crawl.reading import topic_threshold
 from orienteer.errors import InputError
+from orienteer.inspect.folder_status import seen_urls
+from orienteer.inspect.local_web import page_names
+from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.progress import Progress, silent
 from orienteer.search.page_columns import FILE, write_columns
 from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of

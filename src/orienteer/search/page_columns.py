@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from orienteer.crawl.local_web import local_web
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.graph.formats.atomic import replaced
+from orienteer.files.atomic import replaced
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.reversal import reversed_graph
+from orienteer.inspect.local_web import local_web
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
 from orienteer.store.page_texts import MAKE_ANEW

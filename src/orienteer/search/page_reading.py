@@ -7,13 +7,11 @@ import re
 
 import numpy as np
 
-from orienteer.crawl.archived_body import archived_body
-from orienteer.crawl.live import is_html
 from orienteer.errors import MissingExtraError
-from orienteer.extract.charset import decoded
 from orienteer.extract.language import detected
-from orienteer.extract.page import Page, extract_page
+from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
+from orienteer.inspect.archived_page import archived_page
 from orienteer.store.archive import Archive, Position
 from orienteer.store.page_texts import PageText
 from orienteer.store.survey import Readable
@@ -42,11 +40,7 @@ class ContentReader:
 
     def content(self, place: Position, content_type: str, url: str) -> Page:
         """What stands on a page, be it HTML or plain text."""
-        body, charset = archived_body(self._archive, place)
-        content = extract_page(body if is_html(content_type) else b"", url, charset)
-        if content_type == "text/plain":
-            content.text = decoded(body, charset)
-        return content
+        return archived_page(self._archive, place, content_type, url)
 
     def language(self, text: str) -> str:
         """What the text looks like; "" where nobody can tell, or the package that could is not there."""

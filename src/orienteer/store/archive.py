@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store.durable import sync_folder
+from orienteer.files.durable import sync_folder
 from orienteer.store.failures import damaged, explained
 from orienteer.store.record import (
     ArchivedPage,

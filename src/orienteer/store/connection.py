@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from orienteer.errors import CrawlFolderError
-from orienteer.graph.formats.atomic import replaced
+from orienteer.files.atomic import replaced
 from orienteer.store.failures import damaged, explained
 from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
 

@@ -16,7 +16,7 @@ import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from orienteer.graph.formats.atomic import replaced
+from orienteer.files.atomic import replaced
 
 MAX_POINTS = 1_000
 _OF_LAST_EPOCH = 512  # the epochs before it share the rest

@@ -39,10 +39,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.graph.formats.atomic import replaced
+from orienteer.files.atomic import replaced
+from orienteer.files.durable import sync_folder, write_durably
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.database import Database
-from orienteer.store.durable import sync_folder, write_durably
 from orienteer.store.failures import damaged, explained
 
 _DATABASE, _SETTINGS = "crawl.db", "crawl.toml"

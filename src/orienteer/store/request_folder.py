@@ -20,8 +20,8 @@ from typing import ClassVar, NamedTuple
 from numpy.typing import ArrayLike
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.durable import sync_folder
 from orienteer.store.connection import Connection, Kind
-from orienteer.store.durable import sync_folder
 from orienteer.store.failures import explained
 from orienteer.store.folder import FolderLock
 from orienteer.store.history import DonePages

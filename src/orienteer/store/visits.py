@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -29,9 +30,19 @@ class VisitKind(IntEnum):
     NOTHING = 8  # seen for the first time, and there is no page, or none for us
     LEFT = 9  # farther from the start than this epoch goes: nothing is said of it
 
+    @property
+    def words(self) -> str:
+        """`NOT_MODIFIED` as people write it: `not modified`."""
+        return self.name.lower().replace("_", " ")
+
 
 # Visits for which a host was asked, or should have been.
 ASKED = frozenset(VisitKind) - {VisitKind.CARRIED, VisitKind.LEFT}
+
+
+def named_visits(counts: Mapping[VisitKind, int]) -> dict[str, int]:
+    """How many visits there were of each kind, by its name in plain words."""
+    return {kind.words: counts[kind] for kind in sorted(counts)}
 
 
 class Visit(NamedTuple):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError, InputError
 from orienteer.extract.page import extract_page
-from orienteer.graph.formats.compressed import text_of
+from orienteer.files.compressed import text_of
 from orienteer.graph.formats.warc import MAX_PAGE_BYTES, html_pages
 from orienteer.progress import Progress, silent
 from orienteer.topics.topic import PageContent

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError, OrienteerError
-from orienteer.graph.formats.compressed import text_of
+from orienteer.files.compressed import text_of
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import is_number, page_named
 from orienteer.topics.topic import PageContent, Topic, topic

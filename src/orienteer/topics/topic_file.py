@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError, unknown_name
-from orienteer.graph.formats.compressed import text_of
+from orienteer.files.compressed import text_of
 from orienteer.progress import Progress, silent
 from orienteer.settings import from_table
 from orienteer.topics import all_topics, make_topic, settings_of

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.local_web import local_web, url_batches
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.map_layout import Layout, map_layout, strongest
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.regions import Kind, Masses, common_ending, masses_between, regions_of
 from orienteer.graph.url_table import UrlTable
+from orienteer.inspect.local_web import local_web, url_batches
 from orienteer.store.survey import Survey
 
 MAX_CIRCLES = 5_000

@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orienteer.crawl.control import StartedCrawl, ask_to_stop, why_not_on
-from orienteer.crawl.crawl import Goal, PageState
-from orienteer.crawl.done_tally import HostPages
-from orienteer.crawl.figures import CARRIED
-from orienteer.crawl.folder_status import FolderStatus, Onlooker
-from orienteer.crawl.frontier_top import FrontierTop, retold_top, written_top
-from orienteer.crawl.status_in_words import (
+from orienteer.crawl.crawl import Goal
+from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.inspect.done_tally import HostPages
+from orienteer.inspect.folder_status import FolderStatus, Onlooker
+from orienteer.inspect.frontier_top import FrontierTop, retold_top, written_top
+from orienteer.inspect.status_in_words import (
     coverage_in_words,
     coverage_of_epoch_in_words,
     goal_in_words,
     stopped_in_words,
 )
-from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.live.control import StartedCrawl, ask_to_stop, why_not_on
+from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.survey import holder_of
+from orienteer.store.visits import VisitKind
 
 _EVERY_S = 1.0
 _SHARE = 0.1  # of the time of one processor may go into looking
@@ -257,7 +258,7 @@ class CrawlWatch:
 
 
 def _n_done(figures: Any) -> int:
-    carried = (figures.get("visits") or {}).get(CARRIED, 0)
+    carried = (figures.get("visits") or {}).get(VisitKind.CARRIED.words, 0)
     return int(figures.get("n_fetched", 0)) + int(figures.get("n_failed", 0)) - int(carried)
 
 

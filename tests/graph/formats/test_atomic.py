@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from orienteer.errors import GraphFileError
-from orienteer.graph.formats.atomic import replaced
+from orienteer.files.atomic import replaced
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.files import compressed
+from orienteer.files.compressed import zstd
 from orienteer.graph import link_sorter, shapes
-from orienteer.graph.formats import compressed
-from orienteer.graph.formats.compressed import zstd
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 

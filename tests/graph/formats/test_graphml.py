@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from orienteer.errors import GraphFileError
+from orienteer.files.compressed import zstd
 from orienteer.graph.formats import graphml_document
-from orienteer.graph.formats.compressed import zstd
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.formats.small_webs import ROUND_TRIP_WEBS, assert_loads_or_says_why, damaged
 
@@ -248,7 +248,7 @@ def test_what_grows_without_end_is_cut_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
 ) -> None:
     monkeypatch.setattr(graphml_document, "_MAX_TAG_BYTES", 1 << 20)
-    monkeypatch.setattr("orienteer.graph.formats.compressed.BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr("orienteer.files.compressed.BLOCK_BYTES", 1 << 18)
     with pytest.raises(GraphFileError, match=message):
         loaded(tmp_path, document(body))
 
@@ -256,14 +256,14 @@ def test_what_grows_without_end_is_cut_short(
 def test_a_file_larger_than_a_block_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     web = ROUND_TRIP_WEBS["random"]
     web.save(tmp_path / "web.graphml.gz")
-    monkeypatch.setattr("orienteer.graph.formats.compressed.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("orienteer.files.compressed.BLOCK_BYTES", 1000)
     calls: list[tuple[str, int, int]] = []
     assert LinkGraph.load(tmp_path / "web.graphml.gz", progress=lambda *call: calls.append(call)) == web
     assert len(calls) > 10
 
 
 def test_memory_stays_far_below_the_size_of_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orienteer.graph.formats.compressed.BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("orienteer.files.compressed.BLOCK_BYTES", 1 << 16)
     edges = '<edge source="a" target="b"><data key="d4">some text that nobody needs</data></edge>\n' * 50_000
     text = document('<node id="a"/><node id="b"/>' + edges).encode()
     with gzip.open(tmp_path / "web.graphml.gz", "wb", 1) as out:

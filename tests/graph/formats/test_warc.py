@@ -17,8 +17,8 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from orienteer.errors import GraphFileError, OrienteerError
+from orienteer.files.compressed import zstd
 from orienteer.graph.formats import warc
-from orienteer.graph.formats.compressed import zstd
 from orienteer.graph.link_graph import LinkGraph
 
 HTML = ("Content-Type", "text/html")

@@ -33,9 +33,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from orienteer.arrays import grown
 from orienteer.graph.estimation.estimator import Estimator, estimator
 from orienteer.graph.estimation.known_web import Surroundings
-from orienteer.graph.growing_graph import grown
 
 CAUTION = 0.1
 LOCAL = 0.3

@@ -14,8 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.growing_graph import GrowingGraph, grown
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import page_ids
 
 # What a page is. An uncrawled one may be fetched, was handed out to be fetched, can never be fetched, or is none: links

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
+from orienteer.files.atomic import replaced
+from orienteer.files.compressed import byte_blocks, byte_writer
 from orienteer.graph.formats import edge_text, url_lines
-from orienteer.graph.formats.atomic import replaced
-from orienteer.graph.formats.compressed import byte_blocks, byte_writer
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.link_sorter import LinkSorter
 from orienteer.graph.url_table import GrowingUrlTable

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from orienteer.graph.formats.atomic import replaced
-from orienteer.graph.formats.compressed import byte_blocks, byte_writer
+from orienteer.files.atomic import replaced
+from orienteer.files.compressed import byte_blocks, byte_writer
 from orienteer.graph.formats.graphml_document import NAMESPACE, Document
 from orienteer.graph.formats.node_columns import NodeColumn, block_of
 from orienteer.graph.formats.xml_text import as_text, as_value

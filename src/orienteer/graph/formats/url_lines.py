@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from orienteer.errors import GraphFileError, InputError
-from orienteer.graph.formats.atomic import replaced
-from orienteer.graph.formats.compressed import byte_blocks, byte_writer
+from orienteer.files.atomic import replaced
+from orienteer.files.compressed import byte_blocks, byte_writer
 from orienteer.graph.url_table import UrlTable
 from orienteer.progress import Progress, silent
 

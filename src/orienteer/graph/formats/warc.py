@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
 from orienteer.extract.links import extract_links
-from orienteer.graph.formats.compressed import byte_blocks
+from orienteer.files.compressed import byte_blocks
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable

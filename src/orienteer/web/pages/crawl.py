@@ -17,8 +17,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from pydantic import BaseModel, Field, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
-from orienteer.crawl.frontier_top import WaitingPage
 from orienteer.errors import CrawlFolderError, InputError, OrienteerError
+from orienteer.inspect.frontier_top import WaitingPage
 from orienteer.store.course import CoursePoint
 from orienteer.web.band_chart import band_chart
 from orienteer.web.crawl_watch import CrawlNow, CrawlWatch, FrontierNow

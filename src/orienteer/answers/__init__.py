@@ -1,0 +1,1 @@
+"""What came back from the web, and what it means. No network."""

@@ -1,0 +1,154 @@
+"""The surroundings of a crawled domain, as a crawl folder of their own in DIR/outside: links only, nothing is archived.
+
+It begins as a copy of the domain (`local_web`): its pages are told to the Crawl as if they had just been fetched. From
+then on the `Rounds` choose, and everything else is as in any crawl: politeness, robots.txt, retries, `kill -9`.
+
+What is fetched belongs to the domain as it was then. Once the crawl has gone on, its surroundings must begin anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.around.rounds import EstimateSettings, Rounds
+from orienteer.crawl.crawl import Crawl
+from orienteer.errors import InputError
+from orienteer.inspect.local_web import LocalWeb, local_web, url_batches
+from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.scope import ScopeSettings
+from orienteer.pages.states import PageState
+from orienteer.policies.policy import TrustedPages
+from orienteer.store.database import Database
+from orienteer.store.failures import damaged
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.page_row import PageRow
+from orienteer.store.survey import Survey
+
+_LOCAL, _ROUNDS = "local", "rounds"  # in the database: the domain it was made for; the sizes of the rounds
+
+
+def around_plan(plan: CrawlPlan) -> CrawlPlan:
+    """How the surroundings of a crawl are fetched: as politely as its pages, wherever they are."""
+    links_only: dict[str, Any] = {"sitemaps": False, "duplicates": "off", "near_duplicates": "off", "archive": False}
+    crawl = replace(plan.crawl, policy="breadth-first", until=None, budget=None, **links_only)
+    return replace(plan, crawl=crawl, scope=ScopeSettings("web"))
+
+
+def opened_outside(path: Path, plan: CrawlPlan) -> CrawlFolder:
+    """The folder of the surroundings, for writing, made if need be."""
+    outside = path / "outside"
+    with Survey(path / "crawl.db") as survey:
+        folder = CrawlFolder.open_or_create(outside, plan.to_toml())
+        try:
+            made_for = folder.database.get(_LOCAL)
+            if made_for is None:
+                _fill(folder, survey)
+            elif made_for.get("position") != survey.next_position():
+                why = "the crawl has gone on since its surroundings were fetched; --again begins them anew"
+                raise InputError(f"{path}: {why}")
+        except BaseException:
+            folder.close()
+            raise
+    return folder
+
+
+def _fill(folder: CrawlFolder, survey: Survey) -> None:
+    """Copy the domain, all of it in one transaction."""
+    web = local_web(survey)
+    database = folder.database
+    n_urls = 0
+    for pages in (web.pages, web.others):
+        for urls in url_batches(survey, pages):
+            database.add_urls(n_urls, urls)
+            n_urls += len(urls)
+    for row in _rows(web):
+        database.add_page(row)
+    database.set(_LOCAL, {"n_pages": web.n_local, "n_names": len(web.others), "position": survey.next_position()})
+    folder.acknowledge()
+
+
+def _rows(web: LocalWeb) -> Iterator[PageRow]:
+    for page in range(web.n_local):
+        links = web.links[web.offsets[page] : web.offsets[page + 1]]
+        yield PageRow(page, page, PageState.FETCHED, "local", links=links)
+    for k, target in enumerate(web.named.tolist()):
+        page, position = len(web.pages) + k, web.n_local + k
+        links = np.array([target], np.uint32)
+        yield PageRow(page, position, PageState.FETCHED, "local name", redirect_to=target, links=links)
+
+
+class AroundLedger(Ledger):
+    """The surroundings and their folder in step. Links to another name of a local page count for that page."""
+
+    def __init__(self, folder: CrawlFolder, plan: CrawlPlan, settings: EstimateSettings) -> None:
+        database = folder.database
+        made_for = database.get(_LOCAL)
+        self.settings = settings
+        self.n_local, self._n_names = int(made_for["n_pages"]), int(made_for["n_names"])
+        self._sizes = _sizes(database)
+        self._names: dict[int, int] = {}
+        super().__init__(folder, plan)
+
+    @property
+    def rounds(self) -> Rounds:
+        policy = self.crawl.policy
+        assert isinstance(policy, Rounds)
+        return policy
+
+    def acknowledge(self) -> None:
+        if len(self.rounds.sizes) > len(self._sizes):
+            self._sizes = list(self.rounds.sizes)
+            self.database.set(_ROUNDS, self._sizes)
+            self._unacknowledged += 1
+        super().acknowledge()
+
+    def checkpoint(self) -> None:
+        """There is none: to go through the rounds again does not take long."""
+        self.acknowledge()
+
+    def _new_crawl(self) -> Crawl:
+        trusted = TrustedPages(np.arange(self.n_local, dtype=np.uint32), np.full(self.n_local, 1.0 / self.n_local))
+        rounds = Rounds(self.settings, list(self._sizes), self.plan.crawl.damping)
+        return Crawl(rounds, trusted, None, self.plan.politeness, self.seen.hosts[: self.n_local])
+
+    def _history(self) -> Iterator[DonePages | KnownPages]:
+        """Without the other names of local pages, which are for numbering links."""
+        is_name = range(self.n_local, self.n_local + self._n_names)
+        for events in super()._history():
+            if not isinstance(events, DonePages) or events.positions[0] >= is_name.stop:
+                yield events
+                continue
+            kept = np.array([position not in is_name for position in events.positions.tolist()])
+            for page, target in zip(events.pages[~kept].tolist(), events.redirects[~kept].tolist(), strict=True):
+                self._names[page] = target
+            if kept.any():
+                yield _only(events, kept)
+
+    def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        inside, outside = super()._numbered(urls, depth)
+        named = [self._names.get(page, page) for page in inside.tolist()]
+        return np.array(named, np.uint32), outside
+
+
+def _only(events: DonePages, kept: NDArray[np.bool_]) -> DonePages:
+    n_links = np.diff(events.link_offsets)
+    return DonePages(
+        events.positions[kept], events.pages[kept], events.states[kept], events.redirects[kept],
+        np.concatenate(([0], np.cumsum(n_links[kept]))), events.links[np.repeat(kept, n_links)], events.asked[kept],
+        events.relevance[kept],
+    )  # fmt: skip
+
+
+def _sizes(database: Database) -> list[int]:
+    sizes = database.get(_ROUNDS, [])
+    if not isinstance(sizes, list) or not all(isinstance(size, int) and size > 0 for size in sizes):
+        raise damaged(database.path, "the sizes of rounds are none")
+    return sizes

@@ -1,0 +1,212 @@
+"""Many fetches at once, in one thread, by libcurl's multi interface.
+
+libcurl says which sockets it waits for and when it wants to be called at the latest; `poll` waits for either. A fetch
+costs a few dozen microseconds of Python, however many are under way.
+
+Each address is checked when libcurl is about to connect to it, after DNS: what a name resolved to a moment ago does
+not matter. An address that the user names (`connect_to`, `proxy`) is not checked. Behind a proxy it is the proxy that
+resolves names, so that only URLs with a literal address can be refused.
+
+Signals: a handler should set a flag, to be looked at after `poll`. If one raises (anything but an `Exception`, which
+pycurl only prints), it comes out of `poll`; where it hits libcurl at work, all that is under way is cancelled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import select
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+
+import pycurl
+
+from orienteer.answers.answer import Fetched, Request
+from orienteer.errors import InputError
+from orienteer.fetch.settings import FetchSettings
+from orienteer.fetch.transfer import Transfer
+from orienteer.pages.outcome import Outcome
+
+MAX_IDLE_CONNECTIONS = 256
+
+_MAX_EVENTS = 512
+_TO_EPOLL = {
+    pycurl.POLL_IN: select.EPOLLIN,
+    pycurl.POLL_OUT: select.EPOLLOUT,
+    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+}
+
+
+class Fetcher:
+    """Fetches pages: `start` requests, then `poll` for what came of them.
+
+    Redirects are reported, not followed. No URL and no answer makes `start` or `poll` raise.
+    """
+
+    def __init__(self, settings: FetchSettings | None = None) -> None:
+        self.settings = settings or FetchSettings()
+        if self.settings.ca_file is not None and not Path(self.settings.ca_file).is_file():
+            raise InputError(f"ca_file is {self.settings.ca_file!r}; there is no such file")
+        self._cookies: pycurl.CurlShare | None = None
+        if self.settings.cookies:
+            self._cookies = pycurl.CurlShare()
+            self._cookies.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
+        self._under_way: dict[pycurl.Curl, Transfer] = {}
+        self._done: list[Fetched] = []
+        self._epoll = select.epoll()
+        self._watched: dict[int, int] = {}
+        # libcurl's wishes when to be called: a built-in function as the callback cannot be interrupted.
+        self._timer_ms: deque[int] = deque(maxlen=1)
+        self._due = math.inf
+        self._multi = self._new_multi()
+        try:
+            self._idle = [Transfer(self.settings, self._cookies)]
+        except pycurl.error as error:
+            raise InputError(f"libcurl does not accept the fetch settings: {error.args[-1]}") from None
+
+    @property
+    def n_under_way(self) -> int:
+        """Fetches started and not yet handed out by `poll`."""
+        return len(self._under_way) + len(self._done)
+
+    def start(self, request: Request) -> None:
+        """Begin a fetch; it goes on in `poll`."""
+        transfer = self._idle.pop() if self._idle else Transfer(self.settings, self._cookies)
+        try:
+            transfer.begin(request)
+        except (pycurl.error, ValueError) as error:
+            self._done.append(transfer.failed(Outcome.NO_ADDRESS, f"libcurl does not accept the URL: {error}"))
+            self._idle.append(transfer)
+            return
+        forbidden = transfer.refused_address()
+        if forbidden is not None:
+            self._done.append(transfer.failed(Outcome.FORBIDDEN_ADDRESS, forbidden))
+            self._idle.append(transfer)
+            return
+        self._under_way[transfer.curl] = transfer
+        try:
+            self._multi.add_handle(transfer.curl)
+        except pycurl.error:
+            self._start_over()
+        self._note_timer()
+
+    def poll(self, timeout_s: float) -> list[Fetched]:
+        """What is finished, once there is something, or after this time."""
+        until = time.monotonic() + timeout_s
+        self._drive(0.0)
+        while not self._done:
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                break
+            self._drive(left_s)
+        done, self._done = self._done, []
+        return done
+
+    def cancel(self) -> None:
+        """Break off all fetches under way; `poll` reports them as cancelled."""
+        while self._under_way:
+            curl, transfer = self._under_way.popitem()
+            with contextlib.suppress(pycurl.error):
+                self._multi.remove_handle(curl)
+            self._done.append(transfer.failed(Outcome.CANCELLED, ""))
+            self._idle.append(transfer)
+
+    def close(self) -> None:
+        """Break off what is under way and close all connections."""
+        self.cancel()
+        self._multi.close()
+        for transfer in self._idle:
+            transfer.close()
+        self._idle.clear()
+        if self._cookies is not None:
+            self._cookies.close()
+        self._epoll.close()
+
+    def __enter__(self) -> Fetcher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _new_multi(self) -> pycurl.CurlMulti:
+        multi = pycurl.CurlMulti()
+        multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._timer_ms.append)
+        multi.setopt(pycurl.M_MAXCONNECTS, MAX_IDLE_CONNECTIONS)
+        return multi
+
+    def _start_over(self) -> None:
+        """After an exception in the midst of things, libcurl may have given up for good."""
+        self.cancel()
+        self._multi.close()
+        self._epoll.close()
+        self._watched.clear()
+        self._epoll, self._multi = select.epoll(), self._new_multi()
+
+    def _drive(self, wait_s: float) -> None:
+        """Wait for sockets and timers, let libcurl do what there is to do, and take in what is finished."""
+        now = time.monotonic()
+        ready = self._epoll.poll(max(0.0, min(wait_s, self._due - now)), _MAX_EVENTS)
+        n_running = len(self._under_way)
+        try:
+            if self._due <= time.monotonic():
+                self._due = math.inf
+                n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+            for fd, events in ready:
+                n_running = self._multi.socket_action(fd, _to_curl(events))[1]
+            if n_running < len(self._under_way):
+                self._take_in()
+            self._note_timer()
+        except pycurl.error:
+            self._start_over()
+        except BaseException:
+            self._start_over()
+            raise
+
+    def _take_in(self) -> None:
+        n_left = 1
+        while n_left:
+            n_left, succeeded, failed = self._multi.info_read()
+            for curl in succeeded:
+                self._finish(curl, 0, "")
+            for curl, code, message in failed:
+                self._finish(curl, code, message)
+
+    def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
+        transfer = self._under_way.pop(curl)
+        self._multi.remove_handle(curl)
+        self._done.append(transfer.finished(code, message))
+        self._idle.append(transfer)
+
+    def _note_timer(self) -> None:
+        if self._timer_ms:
+            timer_ms = self._timer_ms.pop()
+            self._due = math.inf if timer_ms < 0 else time.monotonic() + timer_ms / 1000
+
+    def _on_socket(self, what: int, fd: int, multi: pycurl.CurlMulti, data: object) -> None:
+        """libcurl begins, changes or ends to wait for a socket."""
+        if what in (pycurl.POLL_REMOVE, pycurl.POLL_NONE):
+            if self._watched.pop(fd, None) is not None:
+                with contextlib.suppress(OSError):  # closed already, and with that forgotten by epoll
+                    self._epoll.unregister(fd)
+            return
+        events = _TO_EPOLL[what]
+        if fd in self._watched:
+            self._epoll.modify(fd, events)
+        else:
+            self._epoll.register(fd, events)
+        self._watched[fd] = events
+
+
+def _to_curl(events: int) -> int:
+    """epoll's events in libcurl's terms."""
+    flags: int = pycurl.CSELECT_IN if events & select.EPOLLIN else 0
+    if events & select.EPOLLOUT:
+        flags |= pycurl.CSELECT_OUT
+    if events & (select.EPOLLERR | select.EPOLLHUP):
+        flags |= pycurl.CSELECT_ERR
+    return flags

@@ -1,0 +1,1 @@
+"""Files that are written as a whole, and compressed files."""

@@ -1,0 +1,26 @@
+"""Files that are still there after the power failed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from orienteer.files.atomic import replaced
+
+
+def write_durably(path: Path, text: str) -> None:
+    """The file holds the old text or the new one, whatever happens in between."""
+    with replaced(path) as new, new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable: a file's own sync does not cover its name."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

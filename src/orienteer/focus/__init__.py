@@ -1,0 +1,1 @@
+"""Topics on webs that were crawled: to compare policies, and to train them."""

@@ -1,0 +1,1 @@
+"""What does a crawl folder hold, looked at from another process?"""

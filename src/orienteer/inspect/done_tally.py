@@ -1,0 +1,104 @@
+"""The pages of a crawl folder counted, and counted on: what was read once is not read again."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.arrays import grown
+from orienteer.frontier.seen import SeenUrls
+from orienteer.pages.states import PageState
+from orienteer.progress import Progress, silent
+from orienteer.store.failures import damaged
+from orienteer.store.survey import Group, Survey
+
+DONE = (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED)
+_STAGE = "reading the crawl"
+_N_STATES = len(PageState)
+_REPEATS, _NEARLY_REPEATS = 1, 2
+
+
+@dataclass(frozen=True)
+class HostPages:
+    """The pages of a host. `n_known` are all its URLs that were seen, those outside the scope too."""
+
+    host: str
+    n_fetched: int
+    n_failed: int
+    n_blocked: int
+    n_known: int
+
+
+class DoneTally:
+    """What came of the pages, by page; about 40 bytes for each URL."""
+
+    def __init__(self) -> None:
+        self.seen = SeenUrls(secrets.token_bytes(16))
+        self.position = 0  # of the next event: all before it is counted
+        self._states: NDArray[np.uint8] = np.zeros(1024, np.uint8)
+        self._outcomes: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self._repeats: NDArray[np.uint8] = np.zeros(1024, np.uint8)
+        self._names: dict[str, int] = {}  # of outcomes
+
+    def catch_up(self, survey: Survey, progress: Progress = silent) -> None:
+        """Count what has happened since the last time."""
+        number_urls(self.seen, survey, progress)
+        self._make_room()
+        for rows in survey.outcomes_from(self.position):
+            pages = np.array([row.page for row in rows], np.int64)
+            if pages.max() >= len(self.seen):
+                raise damaged(survey.path, f"page {pages.max()} has no URL")
+            self._states[pages] = [row.state for row in rows]
+            self._outcomes[pages] = [self._names.setdefault(row.outcome, len(self._names)) for row in rows]
+            self._repeats[pages] = [_REPEATS * row.repeats + _NEARLY_REPEATS * row.nearly_repeats for row in rows]
+        self.position = survey.next_position()
+
+    def groups(self) -> list[Group]:
+        """The pages by state and outcome, the most frequent first."""
+        n_urls = len(self.seen)
+        states, repeats = self._states[:n_urls], self._repeats[:n_urls]
+        kinds = self._outcomes[:n_urls] * _N_STATES + states
+        n_kinds = len(self._names) * _N_STATES
+        counts = [
+            np.bincount(kinds[chosen], minlength=n_kinds)
+            for chosen in (states > 0, (repeats & _REPEATS) > 0, (repeats & _NEARLY_REPEATS) > 0)
+        ]
+        names = list(self._names)
+        found = [
+            Group(kind % _N_STATES, names[kind // _N_STATES], *(int(count[kind]) for count in counts))
+            for kind in np.flatnonzero(counts[0]).tolist()
+        ]
+        return sorted(found, key=lambda group: (group.state, -group.n_pages, group.outcome))
+
+    def hosts(self, at_most: int) -> tuple[tuple[HostPages, ...], int, int]:
+        """The hosts with the most pages done; how many have any; how many were seen."""
+        hosts, n_hosts, states = self.seen.hosts, self.seen.n_hosts, self._states[: len(self.seen)]
+        columns = [np.bincount(hosts[states == state], minlength=n_hosts) for state in DONE]
+        n_done, n_known = np.sum(columns, axis=0), np.bincount(hosts, minlength=n_hosts)
+        n_begun = int(np.count_nonzero(n_done))
+        most_first = np.lexsort((-n_known, -n_done))[: min(at_most, n_begun)]
+        names = self.seen.host_names
+        rows = tuple(
+            HostPages(names[host], *(int(column[host]) for column in (*columns, n_known)))
+            for host in most_first.tolist()
+        )
+        return rows, n_begun, n_hosts
+
+    def _make_room(self) -> None:
+        n_urls = len(self.seen)
+        self._states, self._repeats = grown(self._states, n_urls), grown(self._repeats, n_urls)
+        self._outcomes = grown(self._outcomes, n_urls)
+
+
+def number_urls(seen: SeenUrls, survey: Survey, progress: Progress = silent) -> None:
+    """Number the URLs of a crawl that are not numbered yet, as the crawl has numbered them."""
+    n_urls = survey.n_urls()
+    try:
+        for block in survey.url_blocks(len(seen)):
+            seen.number_lines(block)
+            progress(_STAGE, len(seen), n_urls)
+    except ValueError as error:
+        raise damaged(survey.path, error) from None

@@ -1,0 +1,189 @@
+"""What became of one page of a crawl and why, told from the crawl folder; another process may be crawling into it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from orienteer.errors import InputError
+from orienteer.inspect.folder_status import seen_urls
+from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.library import other_names
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.scope import Scope
+from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
+from orienteer.store.archive import Archive
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_row import PageRow
+from orienteer.store.survey import Survey
+from orienteer.store.visits import Revisits
+from orienteer.url import canonical_url
+
+MAX_SOURCES = 10
+_MAX_EVENTS = 1_000_000
+_COUNTS_AS_FETCHED = (PageState.FETCHED, PageState.FAILED)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A fetched page that links to the page in question, or is another name of it, as a redirect or a repetition."""
+
+    url: str
+    is_other_name: bool
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A page in the frontier: its priority, how many pages come before it there, and how many wait in all.
+
+    Hosts that must rest are not reckoned with. A priority of -inf is that of a page only a sitemap names.
+    """
+
+    priority: float
+    n_before: int
+    n_frontier: int
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """All that a crawl folder tells of a URL.
+
+    `page` is None where it was never seen; `row` is None where it is not done, and then `waiting` is its place in the
+    frontier, None where it is not there either. `number` counts the pages that count as fetched, up to this one.
+    `seen_as` is the same page under the other of http and https, if only that is known. `host_trouble` is why its host
+    was given up, if that is why the page is blocked. `revisits` is what refreshes have seen of it, None if none has.
+    """
+
+    url: str
+    plan: CrawlPlan
+    page: int | None
+    why_outside: str | None
+    seen_as: str | None = None
+    row: PageRow | None = None
+    depth: int | None = None
+    number: int | None = None
+    n_fetched: int = 0
+    archive_file: Path | None = None
+    redirect_to: str | None = None
+    duplicate_of: str | None = None
+    near_duplicate_of: str | None = None
+    host_trouble: str | None = None
+    revisits: Revisits | None = None
+    waiting: Waiting | None = None
+    sources: tuple[Source, ...] = ()
+    n_sources: int = 0
+
+    @property
+    def state(self) -> PageState | None:
+        """None for a page that was never seen."""
+        if self.row is not None:
+            return PageState(self.row.state)
+        return None if self.page is None else PageState.KNOWN
+
+    @property
+    def is_seed(self) -> bool:
+        return self.url in self.plan.crawl.seeds
+
+    def as_dict(self) -> dict[str, Any]:
+        facts = asdict(self)
+        del facts["plan"], facts["row"]
+        facts["revisits"] = None if self.revisits is None else self.revisits._asdict()
+        facts |= {"state": self.state.name.lower() if self.state is not None else "unknown", "is_seed": self.is_seed}
+        facts["archive_file"] = None if self.archive_file is None else str(self.archive_file)
+        if self.waiting is not None and self.waiting.priority == float("-inf"):
+            facts["waiting"]["priority"] = None  # JSON has no word for it
+        if self.row is not None:
+            row = self.row._asdict()
+            for name in ("id", "state", "depth", "archive_file", "redirect_to", "duplicate_of", "near_duplicate_of"):
+                del row[name]
+            row["digest"] = None if self.row.digest is None else self.row.digest.hex()
+            facts |= row | {"links": len(self.row.links), "outside": len(self.row.outside)}
+        return facts
+
+
+def page_facts(path: Path, text: str) -> PageFacts:
+    """What the crawl in this folder knows of a URL, which need not be written canonically."""
+    candidates = _candidates(text)
+    with CrawlFolder.open(path, read_only=True) as folder, Survey(folder.database.path) as survey:
+        plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        found = survey.find_urls(candidates)
+        known = [url for url in candidates if url in found]
+        # Without a scheme either will do; with one, it is that one which was asked for.
+        url = known[0] if known and "://" not in text else candidates[0]
+        why_outside = _scope(survey, plan).why_outside(url)
+        page = found.get(url)
+        if page is None:
+            return PageFacts(url, plan, None, why_outside, seen_as=known[0] if known else None)
+        row = survey.page(page)
+        linking = survey.pages_linking_to(page)
+        facts: dict[str, Any] = {
+            "sources": tuple(_source(survey, source, page) for source in linking[:MAX_SOURCES]),
+            "n_sources": len(linking),
+        }
+        if row is not None:
+            facts |= _facts_of_row(survey, folder.archive, row)
+        elif why_outside is None:
+            facts |= _facts_of_waiting(path, survey, plan, page)
+        return PageFacts(url, plan, page, why_outside, row=row, **facts)
+
+
+def _candidates(text: str) -> list[str]:
+    """The canonical URL, and the same with the other scheme."""
+    url = canonical_url(text if "://" in text else f"https://{text}")
+    if url is None:
+        raise InputError(f"{text!r} is no address of a page; write it like https://example.org/")
+    scheme, _, rest = url.partition("://")
+    return [url, f"{'http' if scheme == 'https' else 'https'}://{rest}"]
+
+
+def _scope(survey: Survey, plan: CrawlPlan) -> Scope:
+    """The scope of a crawl: that of its seeds, and of what they redirect to."""
+    scope = Scope(plan.scope, plan.crawl.seeds)
+    if survey.n_urls() == 0:
+        return scope
+    for seed in range(len(plan.crawl.seeds)):
+        for page in other_names(survey, seed, plan.fetch.max_redirects):
+            scope.widen(survey.url(page))
+    return scope
+
+
+def _source(survey: Survey, source: int, page: int) -> Source:
+    row = survey.page(source)
+    return Source(survey.url(source), is_other_name=row is not None and row.redirect_to == page)
+
+
+def _facts_of_row(survey: Survey, archive: Archive, row: PageRow) -> dict[str, Any]:
+    others = ("redirect_to", "duplicate_of", "near_duplicate_of")
+    pages = {name: getattr(row, name) for name in others}
+    if row.state == PageState.FAILED and len(row.outside):
+        pages["redirect_to"] = int(row.outside[0])  # it leads out of the scope, round in circles, or too far
+    facts: dict[str, Any] = {name: None if page is None else survey.url(page) for name, page in pages.items()}
+    if row.state in _COUNTS_AS_FETCHED:
+        facts["number"] = survey.n_in_states(_COUNTS_AS_FETCHED, until=row.position)
+    if row.outcome == Outcome.HOST_GIVEN_UP:
+        facts["host_trouble"] = _host_trouble(survey, row.id)
+    facts["revisits"] = survey.revisits(row.id)
+    facts["archive_file"] = None if row.archived is None else archive.path(row.archived.file)
+    return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(_COUNTS_AS_FETCHED)}
+
+
+def _host_trouble(survey: Survey, page: int) -> str | None:
+    """What was noted when the page's host was given up."""
+    host = int(seen_urls(survey).hosts[page])
+    notes = [
+        event for event in survey.events(_MAX_EVENTS) if event.kind == Outcome.HOST_GIVEN_UP and event.host == host
+    ]
+    return str(notes[-1].detail.get("detail", "")) if notes else None
+
+
+def _facts_of_waiting(path: Path, survey: Survey, plan: CrawlPlan, page: int) -> dict[str, Any]:
+    """Where the page stands in the frontier, which is in no file: all that happened is told to a Crawl once more."""
+    as_of_then = CrawlFolder(path, survey, Archive(path / "archive", read_only=True), None)
+    ledger = Ledger(as_of_then, plan)
+    frontier = ledger.crawl.frontier
+    facts: dict[str, Any] = {"depth": ledger.depth(page), "n_fetched": len(ledger.crawl.order)}
+    if page in frontier:
+        facts["waiting"] = Waiting(frontier.priority(page), frontier.position(page), len(frontier))
+    return facts

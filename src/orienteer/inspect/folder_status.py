@@ -1,0 +1,209 @@
+"""How a crawl stands, told from its folder alone: while another process crawls, and when it is over."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from orienteer.frontier.seen import SeenUrls
+from orienteer.graph.coverage import Certificate
+from orienteer.inspect.done_tally import DONE, DoneTally, HostPages, number_urls
+from orienteer.inspect.epoch_status import EpochStatus, epochs_of
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.topic_reading import topic_threshold
+from orienteer.pages.states import PageState
+from orienteer.progress import Progress, silent
+from orienteer.settings import to_table
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.survey import Group, Survey, holder_of
+
+
+@dataclass(frozen=True)
+class FolderStatus:
+    """What a crawl folder tells. `report` was written when the last run ended, `figures` then or since; `position` is
+    that of the next event. `epochs` is empty while nothing was refreshed.
+
+    `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
+    largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen.
+    """
+
+    folder: Path
+    plan: CrawlPlan
+    holder: int | None
+    n_urls: int
+    position: int
+    epochs: tuple[EpochStatus, ...]
+    n_on_topic: int | None
+    groups: tuple[Group, ...]
+    hosts: tuple[HostPages, ...]
+    n_hosts: int
+    n_hosts_known: int
+    first_time: float | None
+    last_time: float | None
+    archive_bytes: int
+    database_bytes: int
+    figures: Mapping[str, Any] | None
+    report: Mapping[str, Any] | None
+
+    def outcomes(self, state: PageState) -> dict[str, int]:
+        """How many pages of this state had which outcome, the most frequent first."""
+        return {group.outcome: group.n_pages for group in self.groups if group.state == state}
+
+    def n_pages(self, *states: PageState) -> int:
+        return sum(group.n_pages for group in self.groups if group.state in states)
+
+    @property
+    def n_duplicates(self) -> int:
+        return sum(group.n_duplicates for group in self.groups)
+
+    @property
+    def n_near_duplicates(self) -> int:
+        return sum(group.n_near_duplicates for group in self.groups)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The last one that was written down."""
+        values = (self.figures or {}).get("certificate")
+        return _certificate(values) if isinstance(values, Mapping) else None
+
+    @property
+    def report_is_current(self) -> bool:
+        """Whether the report is of all that is here: a run that was killed has written none."""
+        figures = (self.report or {}).get("figures")
+        return isinstance(figures, Mapping) and _position(figures) == self.position
+
+    @property
+    def figures_are_current(self) -> bool:
+        return self.figures is not None and _position(self.figures) == self.position
+
+    @property
+    def library(self) -> Certificate | None:
+        """What was proved after the last refresh of all that the crawl has."""
+        values = (self.report or {}).get("library")
+        return _certificate(values) if isinstance(values, Mapping) else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "is_running": self.holder is not None,
+            "process": self.holder or None,
+            "settings": {part.name: to_table(getattr(self.plan, part.name)) for part in fields(self.plan)},
+            "n_urls": self.n_urls,
+            "epochs": [epoch.as_dict() for epoch in self.epochs],
+            "pages": {
+                state.name.lower(): {"n_pages": self.n_pages(state), "outcomes": self.outcomes(state)} for state in DONE
+            },
+            "n_on_topic": self.n_on_topic,
+            "n_duplicates": self.n_duplicates,
+            "n_near_duplicates": self.n_near_duplicates,
+            "n_hosts": self.n_hosts,
+            "n_hosts_known": self.n_hosts_known,
+            "hosts": [asdict(host) for host in self.hosts],
+            "first_time": self.first_time,
+            "last_time": self.last_time,
+            "archive_bytes": self.archive_bytes,
+            "database_bytes": self.database_bytes,
+            "figures": self.figures,
+            "figures_are_current": self.figures_are_current,
+            "report": self.report,
+            "report_is_current": self.report_is_current,
+        }
+
+
+class Onlooker:
+    """Looks at a crawl folder again and again: the first time it reads through all URLs and pages, then what is new.
+
+    One thread may use it. Nothing is written, and the database is held for the time of a look only.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tally = DoneTally()
+        self._file: int | None = None  # of the database: another crawl may take the place of this one
+
+    def look(self, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
+        """How the crawl stands now."""
+        with CrawlFolder.open(self.path, read_only=True) as folder, Survey(folder.database.path) as survey:
+            plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+            report = _report(folder.report_path)
+            self._catch_up(survey, progress)
+            hosts, n_hosts, n_hosts_known = self._tally.hosts(max_hosts)
+            first, last = survey.times() or (None, None)
+            return FolderStatus(
+                folder=self.path,
+                plan=plan,
+                holder=holder_of(self.path),
+                n_urls=survey.n_urls(),
+                position=survey.next_position(),
+                epochs=tuple(epochs_of(survey, len(plan.crawl.seeds), first)),
+                n_on_topic=survey.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
+                groups=tuple(self._tally.groups()),
+                hosts=hosts,
+                n_hosts=n_hosts,
+                n_hosts_known=n_hosts_known,
+                first_time=first,
+                last_time=last,
+                archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
+                database_bytes=_size_of(self.path, "crawl.db*"),
+                figures=_newest((report or {}).get("figures"), survey.get("figures")),
+                report=report,
+            )
+
+    def _catch_up(self, survey: Survey, progress: Progress) -> None:
+        file = survey.path.stat().st_ino
+        if file != self._file or survey.next_position() < self._tally.position:
+            self._file, self._tally = file, DoneTally()
+        self._tally.catch_up(survey, progress)
+
+
+def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
+    """How the crawl in this folder stands. Reads through all of its URLs and pages; nothing is written."""
+    return Onlooker(path).look(max_hosts, progress)
+
+
+def seen_urls(survey: Survey, progress: Progress = silent) -> SeenUrls:
+    """The URLs of a crawl with their hosts, numbered as the crawl has numbered them."""
+    seen = SeenUrls(secrets.token_bytes(16))
+    number_urls(seen, survey, progress)
+    return seen
+
+
+def _report(path: Path) -> dict[str, Any] | None:
+    """The report of the last run; None where there is none, or none that can be read: it is never the truth."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) else None
+
+
+def _newest(*written: Any) -> Mapping[str, Any] | None:
+    """The figures of the latest moment; the first of equals."""
+    return max((figures for figures in written if isinstance(figures, Mapping)), key=_position, default=None)
+
+
+def _certificate(values: Mapping[str, Any]) -> Certificate | None:
+    names = [part.name for part in fields(Certificate)]
+    try:
+        return Certificate(*(float(values[name]) for name in names))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _position(figures: Mapping[str, Any]) -> int:
+    """The moment that figures are of; -1 where they do not tell it."""
+    position = figures.get("position")
+    return position if isinstance(position, int) else -1
+
+
+def _size_of(folder: Path, pattern: str) -> int:
+    n_bytes = 0
+    for file in folder.glob(pattern):
+        with contextlib.suppress(OSError):  # a crawl that ends takes its write-ahead log with it
+            n_bytes += file.stat().st_size
+    return n_bytes

@@ -1,0 +1,69 @@
+"""What is proved of all pages that a crawl has, over all its epochs.
+
+An epoch's own certificate is about the pages looked at in that epoch, seen from its seeds. This one is about everything
+in the folder, seen from the seeds that the crawl was begun with, by the links that each page had when it was seen last:
+it says the same after a refresh as the first crawl's certificate did before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.push import Links
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.pages.states import PageState
+from orienteer.policies.policy import TrustedPages
+from orienteer.store.database import Database
+from orienteer.store.history import DonePages
+
+_NO_REDIRECT = -1
+
+
+def topical_certificate(database: Database, plan: CrawlPlan, threshold: float) -> Certificate | None:
+    """The same for a surfer from the pages on topic that were found, all trusted alike; None while there are none."""
+    pages = database.relevant_pages(threshold)
+    if len(pages) == 0:
+        return None
+    return library_certificate(database, plan, TrustedPages(pages, np.full(len(pages), 1 / len(pages))))
+
+
+def library_certificate(
+    database: Database, plan: CrawlPlan, trusted: TrustedPages | None = None, tolerance: float = 1e-9
+) -> Certificate:
+    """Bounds on the share of a surfer's time, from the trusted pages, that is on pages the crawl has.
+
+    Without trusted pages, they are the crawl's own seeds.
+    """
+    n_pages = database.n_urls()
+    web = GrowingGraph()
+    web.know(n_pages)
+    states = np.zeros(n_pages, np.uint8)
+    redirects = np.full(n_pages, _NO_REDIRECT, np.int64)
+    for events in database.pages_after():
+        if isinstance(events, DonePages):
+            states[events.pages] = events.states
+            redirects[events.pages] = np.where(events.states == PageState.FETCHED, events.redirects, _NO_REDIRECT)
+            web.add_batch(events.pages, events.link_offsets, events.links)
+    for page in _going_in_circles(redirects):  # seen at different times: together they are the name of nothing
+        web.add(int(page), [])
+        redirects[page] = _NO_REDIRECT
+    seeds = np.arange(len(plan.crawl.seeds), dtype=np.uint32)
+    trusted = trusted or TrustedPages(seeds, plan.crawl.seed_trust())
+    coverage = Coverage(trusted.vector(n_pages), plan.crawl.damping)
+    coverage.alias[redirects >= 0] = True
+    links = Links.of(web)
+    fetched = np.flatnonzero((states == PageState.FETCHED) | (states == PageState.FAILED)).astype(np.uint32)
+    coverage.fetch(fetched, links)
+    coverage.settle(links, tolerance)
+    return coverage.certificate(np.flatnonzero(states == PageState.BLOCKED).astype(np.uint32))
+
+
+def _going_in_circles(redirects: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The pages whose redirects lead to no page: the way from each, doubled until it must have come to its end."""
+    ahead = np.where(redirects >= 0, redirects, np.arange(len(redirects)))
+    for _ in range(len(redirects).bit_length()):
+        ahead = ahead[ahead]
+    return np.flatnonzero(redirects[ahead] >= 0)

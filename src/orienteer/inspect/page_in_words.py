@@ -1,0 +1,126 @@
+"""What became of a page, in words: as `orienteer explain` prints it, and as the browser shows it."""
+
+from __future__ import annotations
+
+from orienteer.inspect.explain import PageFacts
+from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
+from orienteer.store.page_row import PageRow
+from orienteer.wording import counted, moment, plain, size
+
+
+def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
+    """The facts by name, those that do not apply left empty."""
+    row = facts.row
+    told = [("state", _state(facts)), ("depth", _depth(facts))]
+    if row is None:
+        return told
+    told += [
+        ("when", moment(row.time)),
+        ("looked at again", _revisits(facts)),
+        ("answer", _answer(row)),
+        ("redirects to", plain(facts.redirect_to or "", 3000)),
+        ("title", plain(row.title, 300)),
+        ("language", plain(row.language, 30)),
+        ("relevance", "" if row.relevance is None else f"{row.relevance:.3f} to the topic of the crawl"),
+        ("links", _links(row)),
+        ("same content as", plain(facts.duplicate_of or "", 3000)),
+        ("nearly the text of", plain(facts.near_duplicate_of or "", 3000)),
+        ("noindex", "it asks not to be found by search engines" if row.noindex else ""),
+        ("archive", _archive(facts)),
+    ]
+    return told
+
+
+def _revisits(facts: PageFacts) -> str:
+    """What refreshes have seen of the page."""
+    seen = facts.revisits
+    if seen is None:
+        return ""
+    checked = f"{counted(seen.n_checks, 'time')}, found changed {counted(seen.n_changes, 'time')}"
+    last = f"; last on {moment(seen.checked)}" if seen.n_checks else ""
+    if seen.missing_since is None:
+        return checked + last
+    return f"{checked}{last}; missing since {moment(seen.missing_since)}, kept as it was"
+
+
+def _depth(facts: PageFacts) -> str:
+    if facts.is_seed:
+        return "a seed"
+    if facts.depth is None:
+        return ""
+    sitemap = "" if facts.n_sources else ", as it is named by a sitemap only"
+    return f"{counted(facts.depth, 'link')} from a seed{sitemap}"
+
+
+def _state(facts: PageFacts) -> str:
+    if facts.page is None:
+        return _unknown(facts)
+    if facts.state is PageState.KNOWN:
+        return _not_done(facts)
+    assert facts.row is not None
+    number = "" if facts.number is None else f"as number {facts.number:,} of {facts.n_fetched:,}"
+    if facts.state is PageState.FETCHED and facts.redirect_to is not None:
+        how = "a redirect" if facts.row.outcome == Outcome.REDIRECT else "taken for a redirect, since it repeats a page"
+        return f"fetched {number}: {how}"
+    if facts.state is PageState.FETCHED:
+        return f"fetched {number}"
+    if facts.state is PageState.FAILED:
+        return f"failed: {reason_in_words(facts)}; it counts as fetched, {number}"
+    return f"blocked, not fetched: {reason_in_words(facts)}"
+
+
+def _unknown(facts: PageFacts) -> str:
+    inside = f"outside its scope: {plain(facts.why_outside)}" if facts.why_outside else "inside its scope"
+    seen = f"; known is {plain(facts.seen_as, 3000)}" if facts.seen_as else ""
+    return f"not known to this crawl; it would be {inside}{seen}"
+
+
+def _not_done(facts: PageFacts) -> str:
+    if facts.why_outside:
+        return f"not fetched, it is outside the scope: {plain(facts.why_outside)}"
+    if facts.waiting is None:
+        return "not fetched: no page links here whose links are followed"
+    waiting = facts.waiting
+    before = counted(waiting.n_before, "page comes", "pages come")
+    place = f"{before} before it of {waiting.n_frontier:,} in the frontier, if no host has to rest"
+    if waiting.priority == float("-inf"):
+        return f"waiting behind all pages that are linked to, as only a sitemap names it; {place}"
+    return f"waiting with priority {waiting.priority:.3g}; {place}"
+
+
+def reason_in_words(facts: PageFacts) -> str:
+    """Why a page failed or was blocked."""
+    row = facts.row
+    assert row is not None
+    if row.outcome == Outcome.ROBOTS:
+        return "robots.txt of its host forbids it"
+    if facts.host_trouble:
+        return plain(facts.host_trouble, 300)
+    if row.outcome == Outcome.TOO_DEEP:
+        return f"it is {counted(row.depth, 'link')} from a seed, and max_depth is {facts.plan.scope.max_depth}"
+    if row.outcome.startswith("http ") and row.status:
+        return f"the server answered {row.status}"
+    if row.outcome == Outcome.UNWANTED_TYPE:
+        return f"it is {plain(row.content_type, 100) or 'of unknown type'}, which this crawl does not keep"
+    return plain(row.outcome, 300)
+
+
+def _answer(row: PageRow) -> str:
+    if not row.status:
+        return ""
+    kind = plain(row.content_type, 100)
+    return ", ".join(part for part in (f"HTTP status {row.status}", kind, size(row.size_bytes)) if part)
+
+
+def _links(row: PageRow) -> str:
+    if row.outcome != Outcome.OK:
+        return ""
+    outside = f", {len(row.outside):,} outside" if len(row.outside) else ""
+    return f"{len(row.links):,} inside the scope{outside}"
+
+
+def _archive(facts: PageFacts) -> str:
+    if facts.archive_file is None or facts.row is None:
+        return ""
+    return f"{plain(str(facts.archive_file))}, {facts.row.archive_bytes:,} bytes at {facts.row.archive_offset:,}"

@@ -1,0 +1,207 @@
+"""A crawl over again on what it has stored, with another policy or another goal, and no network.
+
+The archive answers instead of the web: with the page, with a redirect, with "there is no page". What it has no answer
+for was never fetched, or not for us to see; it counts as blocked, so what is proved is as true as it would have been
+then.
+
+Of a crawl folder the database answers: it knows what every answer was taken for, which links were followed, and how
+relevant pages are to the topic, if the crawl has one. So with one worker and the same policy the replay fetches the
+same pages in the same order, with the ids they had in the crawl.
+Pages that sitemaps named are known from the beginning. Of other archives the WARC files are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.errors import InputError
+from orienteer.graph.coverage import Certificate
+from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.url_table import UrlTable
+from orienteer.inspect.folder_status import seen_urls
+from orienteer.ledger.kept_policy import spec_of_crawl
+from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
+from orienteer.ledger.topic_reading import about_page
+from orienteer.pages.states import PageState
+from orienteer.pages.stop_reason import StopReason
+from orienteer.policies.focused import AboutPage
+from orienteer.policies.policy import TrustedPages
+from orienteer.policies.policy_spec import PolicySpec
+from orienteer.progress import Progress, silent
+from orienteer.store.failures import damaged
+from orienteer.store.folder import settings_of_folder
+from orienteer.store.history import DonePages
+from orienteer.store.survey import Survey
+
+_NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)
+
+About = Callable[[int], AboutPage | None]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay came to; `n_missing` pages were asked for that the archive does not have."""
+
+    policy: str
+    urls: UrlTable
+    order: NDArray[np.uint32]
+    n_missing: int
+    stopped_because: StopReason
+    goal_reached: bool
+    certificate: Certificate
+
+
+def replay(
+    source: str | Path,
+    policy: str | None = None,
+    until: float | None = None,
+    budget: int | None = None,
+    *,
+    by_certificate: bool = False,
+    seeds: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Replay:
+    """Crawl the archive of a crawl folder, or a WARC file or a folder of them.
+
+    A crawl folder knows its seeds, policy and scope; for other archives the seeds must be named, and all is in scope.
+    """
+    path = Path(source)
+    goal = Goal(until, budget, by_certificate)
+    text = settings_of_folder(path) if path.is_dir() else None
+    settings = _settings_from(path, seeds) if text is None else _settings_of(path, text, seeds)
+    spec = PolicySpec.parse(policy or settings.policy)
+    with ExitStack() as until_the_end:
+        about: About = _nothing
+        knowing = spec
+        if text is None:
+            web, named = read_archives(warc_files(path), settings.seeds, progress), _NO_PAGES
+        else:
+            survey = until_the_end.enter_context(Survey(path / "crawl.db"))
+            web, named, relevance = _stored_web(survey, progress)
+            if settings.topic:
+                if spec.name == PolicySpec.parse(settings.policy).name:
+                    knowing = spec_of_crawl(path, spec)
+                knowing.expect_training()
+                about = partial(_kept_about, survey, relevance)
+        crawl, n_missing = _crawled(web, named, settings, knowing, goal, about, progress)
+    why = crawl.stopped_because or StopReason.FRONTIER_EMPTY
+    assert web.graph.urls is not None
+    return Replay(
+        policy=str(spec),
+        urls=web.graph.urls,
+        order=np.array(crawl.order, np.uint32),
+        n_missing=n_missing,
+        stopped_because=why,
+        goal_reached=goal.is_reached(why, crawl.n_asked),
+        certificate=crawl.certificate(),
+    )
+
+
+def _crawled(
+    web: ArchivedWeb,
+    named: NDArray[np.uint32],
+    settings: CrawlSettings,
+    spec: PolicySpec,
+    goal: Goal,
+    about: About,
+    progress: Progress,
+) -> tuple[Crawl, int]:
+    """The crawl, and how many pages it asked for in vain. `named` are pages known without a link."""
+    graph, hosts = web.graph, web.graph.hosts
+    assert hosts is not None
+    n_seeds = len(settings.seeds)
+    trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), settings.seed_trust())
+    crawl = Crawl(spec.make(settings.damping), trusted, goal, hosts=hosts[:n_seeds])
+    if len(named):
+        crawl.discover(named, hosts[named])
+    n_missing = 0
+    while (page := crawl.next()) is not None:
+        links, answer = graph.links(page), Answer(int(web.answers[page]))
+        if answer is Answer.NONE:
+            n_missing += 1
+            crawl.blocked(page)
+        elif answer is Answer.NO_PAGE or (answer is Answer.REDIRECT and len(links) == 0):
+            crawl.failed(page)
+        elif answer is Answer.REDIRECT:
+            crawl.redirected(page, int(links[0]), host=int(hosts[links[0]]))
+        else:
+            crawl.fetched(page, links, hosts=hosts[links], about=about(page))
+        if len(crawl.order) % 1000 == 0:
+            progress("replaying", len(crawl.order), graph.n_pages)
+    return crawl, n_missing
+
+
+def _nothing(page: int) -> AboutPage | None:
+    """What an archive that is no crawl folder says of the topic."""
+    return None
+
+
+def _kept_about(survey: Survey, relevance: NDArray[np.float64], page: int) -> AboutPage | None:
+    return None if np.isnan(relevance[page]) else about_page(survey, page, float(relevance[page]))
+
+
+def _stored_web(survey: Survey, progress: Progress) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64]]:
+    """What the database of a crawl folder knows, the pages that sitemaps named, and the relevance of all, or NaN."""
+    hosts = seen_urls(survey, progress).hosts
+    urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
+    answers = np.zeros(len(urls), np.uint8)
+    relevance = np.full(len(urls), np.nan)
+    done: list[DonePages] = []
+    named = [_NO_PAGES]
+    for events in survey.pages_after():
+        if int(events.pages.max(initial=0)) >= len(urls):
+            raise damaged(survey.path, f"page {events.pages.max()} has no URL")
+        if isinstance(events, DonePages):
+            answers[events.pages] = _answers(events)
+            relevance[events.pages] = events.relevance
+            done.append(events)
+        else:
+            named.append(events.pages)
+    sources = [np.repeat(events.pages, np.diff(events.link_offsets)) for events in done]
+    targets = [events.links for events in done]
+    graph = LinkGraph.from_links(
+        len(urls), np.concatenate([_NO_PAGES, *sources]), np.concatenate([_NO_PAGES, *targets]), hosts, urls
+    )
+    return ArchivedWeb(graph, answers), np.concatenate(named), relevance
+
+
+def _answers(events: DonePages) -> NDArray[np.uint8]:
+    fetched = np.where(events.redirects >= 0, Answer.REDIRECT, Answer.PAGE)
+    kinds = [events.states == PageState.FETCHED, events.states == PageState.FAILED]
+    return np.select(kinds, [fetched, np.full_like(fetched, Answer.NO_PAGE)], Answer.NONE).astype(np.uint8)
+
+
+def _settings_of(path: Path, text: str, seeds: Sequence[str]) -> CrawlSettings:
+    """Of a crawl folder."""
+    if seeds:
+        raise InputError(f"{path} knows its seeds; they cannot be named for its replay")
+    return CrawlPlan.parse(text, str(path / "crawl.toml")).crawl
+
+
+def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
+    """For an archive that is not of a crawl folder."""
+    if not seeds:
+        raise InputError(f"{path} is no crawl folder; name the pages to start from (seeds)")
+    return CrawlSettings(canonical_seeds(seeds))
+
+
+def warc_files(path: Path) -> list[Path]:
+    """The one WARC file, or those of a folder, which may have a folder `archive` for them."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    folder = path / "archive" if (path / "archive").is_dir() else path
+    files = sorted(file for file in folder.iterdir() if ".warc" in file.suffixes)
+    if not files:
+        raise InputError(f"{folder}: no WARC files in it")
+    return files

@@ -1,0 +1,94 @@
+"""How a crawl stands, in words: as commands print it, and as the browser shows it.
+
+Bounds are rounded so that what is said stays true.
+"""
+
+from __future__ import annotations
+
+from orienteer.graph.coverage import Certificate, percent
+from orienteer.inspect.folder_status import FolderStatus
+from orienteer.ledger.plan import CrawlSettings
+from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import counted, goal_share, plain
+
+
+def goal_in_words(settings: CrawlSettings) -> str:
+    """When the crawl is to stop: `a coverage of 98 % or 2,000 pages`."""
+    goals = [
+        f"a coverage of {goal_share(settings.until)}" if settings.until is not None else "",
+        counted(settings.budget, "page") if settings.budget is not None else "",
+    ]
+    return " or ".join(goal for goal in goals if goal) or "every page in reach"
+
+
+def ending(stopped_because: str, until: float | None, budget: int | None) -> str:
+    """Why a crawl with this goal stopped, as a sentence."""
+    unproved = f", but {goal_share(until)} is not proved" if until is not None else ""
+    if stopped_because == StopReason.COVERAGE and until is not None:
+        return f"a coverage of {goal_share(until)} is proved"
+    if stopped_because == StopReason.BUDGET and budget is not None:
+        return f"the budget of {counted(budget, 'page')} is spent{unproved}"
+    if stopped_because == StopReason.FRONTIER_EMPTY:
+        return f"nothing is left to fetch{unproved}"
+    if stopped_because == StopReason.IMPORTED:
+        return "it was imported; to go on with it: orienteer crawl"
+    if stopped_because == StopReason.INTERRUPTED:
+        return f"it was interrupted{unproved}"
+    return plain(stopped_because)
+
+
+def stopped_in_words(found: FolderStatus) -> str:
+    """Why the crawl is not running; empty while it is, or has not begun."""
+    if found.holder is not None or found.first_time is None:
+        return ""
+    if found.report is None or not found.report_is_current:
+        return "the last run ended without a report: it was killed, or the machine went down"
+    figures, settings = found.figures or {}, found.plan.crawl
+    if found.report.get("stopped_because") == StopReason.IMPORTED:
+        return ending(StopReason.IMPORTED, None, None)
+    reached = "goal reached" if found.report.get("goal_reached") else "goal not reached"
+    # As they were in that run: the settings may have been changed since.
+    until, budget = figures.get("until", settings.until), figures.get("budget", settings.budget)
+    return f"{reached}: {ending(str(found.report.get('stopped_because')), until, budget)}"
+
+
+def coverage_in_words(found: FolderStatus) -> str:
+    """What is proved of all that the crawl has; empty where nothing is."""
+    if found.epochs:
+        older = "" if found.report_is_current else " (as of the last refresh that came to its end)"
+        return "" if found.library is None else certificate_in_words(found.library) + older
+    return "" if found.certificate is None else certificate_in_words(found.certificate) + _age(found)
+
+
+def coverage_of_epoch_in_words(found: FolderStatus) -> str:
+    """What is proved in a refresh; empty in the first crawl."""
+    if not found.epochs or found.certificate is None or (found.figures or {}).get("epoch") != found.epochs[-1].number:
+        return ""
+    return epoch_in_words(found.certificate) + _age(found)
+
+
+def certificate_in_words(proved: Certificate) -> str:
+    """What a certificate says, as a sentence."""
+    parts = (f"{interval(proved)} of a surfer's time is on pages fetched", out_of_reach(proved))
+    return "; ".join(part for part in parts if part)
+
+
+def epoch_in_words(proved: Certificate) -> str:
+    """The certificate of an epoch after the first: what was looked at again, or need not be."""
+    return f"{interval(proved)} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
+
+
+def interval(proved: Certificate) -> str:
+    return f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
+
+
+def out_of_reach(proved: Certificate) -> str:
+    """Who comes to a blocked page may go on to a fetched one: the mass there is the most that can be lost by it."""
+    if not proved.blocked:
+        return ""
+    return f"up to {percent(proved.blocked, up=True)} is out of reach: on blocked pages, or behind them"
+
+
+def _age(found: FolderStatus) -> str:
+    """While a crawl is running nobody expects anything else."""
+    return "" if found.figures_are_current or found.holder is not None else " (as of some pages ago)"

@@ -1,0 +1,55 @@
+"""The policy of a crawl: what it has learned on other sites stays with the crawl, in policy.npz in its folder.
+
+crawl.toml names the policy without the file that it came from, which may be gone when the crawl goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from orienteer.errors import InputError
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.policies.model_file import trained_policy, write_model
+from orienteer.policies.policy_spec import PolicySpec
+from orienteer.policies.trained import TrainedPolicy
+from orienteer.store.folder import CrawlFolder, policy_model_path
+
+
+class PolicyToKeep:
+    """The policy of a plan, on its way into the folder of the crawl. What is wrong with it is said now.
+
+    `plan` is what the folder is to hold.
+    """
+
+    def __init__(self, plan: CrawlPlan, folder: Path) -> None:
+        spec = PolicySpec.parse(plan.crawl.policy)
+        self._policy: TrainedPolicy | None = None
+        self.plan = plan
+        if spec.model:
+            self._policy = trained_policy(Path(spec.model), spec.name)
+            self.plan = replace(plan, crawl=replace(plan.crawl, policy=str(spec.with_model(""))))
+        else:
+            spec_of_crawl(folder, spec).expect_training()
+
+    def keep(self, folder: CrawlFolder) -> None:
+        """Write what was learned into the folder of a new crawl; one that is begun keeps its own."""
+        if self._policy is None:
+            return
+        path = policy_model_path(folder.path)
+        if not path.exists():
+            write_model(path, self._policy)
+            return
+        mine, its = self._policy.learned(), trained_policy(path, self._policy.name).learned()
+        if not all(np.array_equal(mine[name], its[name]) for name in mine):
+            raise InputError(
+                f"{folder.path}: this crawl was begun with another model of {self._policy.name} (see {path})"
+            )
+
+
+def spec_of_crawl(folder: Path, spec: PolicySpec) -> PolicySpec:
+    """The policy, knowing what was kept in the folder of a crawl where nothing else was learned, and it can."""
+    path = policy_model_path(folder)
+    return spec.with_model(str(path)) if spec.is_untrained and path.exists() else spec

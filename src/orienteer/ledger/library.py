@@ -1,0 +1,225 @@
+"""What the crawl has of every page: rows and archive. In an epoch, what is found is held against what is known.
+
+In the first crawl every page is new: its answer goes into the archive, its row into the database. In an epoch a page
+may be known, and `revisiting.verdict` says what follows:
+
+    new, changed                 as in the first crawl; the row of a changed page takes the place of the old one
+    unchanged, not modified      the row stays; a *revisit* record in the archive points to the one with the content
+    carried                      nothing is asked: the row stands
+    missing, out of reach        the row stays: a page is not forgotten for one bad day
+    gone                         the row says so: it was missing often and long enough
+
+Nothing leaves the archive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.answers.answer import Fetched
+from orienteer.ledger.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_gone, noted, verdict
+from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
+from orienteer.store.archive import Position
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_row import NO_LINKS, PageRow
+from orienteer.store.record import ArchivedResponse, Revisited
+from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
+
+# Answers that are whole: they go into the archive, whatever they say.
+_ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
+_IS_ENTERED = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.CHANGED, VisitKind.GONE))
+_SAYS_NOTHING = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.OUT_OF_REACH))  # about how often a page changes
+
+
+class Heard(NamedTuple):
+    """What the Crawl is to hear of a page: the web as it is today, whatever is kept of yesterday's."""
+
+    state: PageState
+    redirect_to: int | None
+    links: NDArray[np.uint32]
+    relevance: float | None = None  # to the topic, if the crawl has one
+
+
+class Library:
+    """The rows and the archive of a crawl folder; `epoch` is None in the first crawl."""
+
+    def __init__(
+        self, folder: CrawlFolder, epoch: EpochRow | None, settings: RefreshSettings, archives: bool = True
+    ) -> None:
+        self.epoch = epoch
+        self.counts: Counter[VisitKind] = Counter()
+        # By page, of answers that stand in the archive before they are entered, or are known not to: imported ones.
+        self.places: dict[int, Position | None] = {}
+        self._archive = folder.archive
+        self._database = folder.database
+        self._settings = settings
+        self._archives = archives
+        self._stands = np.zeros(0, np.bool_)
+        if epoch is not None:
+            self.counts.update(self._database.visit_counts(epoch.position))
+            self._stands = self._standing(epoch)
+
+    def stands(self, page: int) -> bool:
+        """Whether the page is known and not due: there is no need to ask for it."""
+        return page < len(self._stands) and bool(self._stands[page])
+
+    def before(self, page: int) -> PageRow | None:
+        """What was known of a page before this epoch."""
+        return None if self.epoch is None else self._database.page(page)
+
+    def request_headers(self, page: int) -> tuple[tuple[str, str], ...]:
+        """What to send so that the server need not send again what is here already."""
+        known = self.before(page)
+        if known is None or known.state != PageState.FETCHED or known.digest is None:
+            return ()
+        headers = (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified))
+        return tuple((name, value) for name, value in headers if value)
+
+    def has_moved_for_now(self, page: int, status: int) -> bool:
+        """Whether a redirect with this status leads away from a page that had a content: it may be back soon."""
+        known = self.before(page)
+        return known is not None and known.digest is not None and status in FOR_THE_TIME_BEING
+
+    def enter(self, found: PageRow, answer: Fetched | None) -> Heard:
+        """Take in what came of a page; `found` is its row if it were new, without its place in the archive."""
+        if self.epoch is None:
+            self._database.add_page(_placed(found, self._archived(found, answer)))
+            return _heard(found)
+        before = self.before(found.id)
+        kind = verdict(before, found)
+        if before is not None and kind not in _SAYS_NOTHING:
+            kind = self._note(before, found, kind, self.epoch.began)
+        if kind is VisitKind.UNCHANGED and before is not None:
+            place = self._archived_again(before, found, answer)
+            self._take_validators(before, found.etag, found.last_modified)
+        else:
+            place = self._archived(found, answer)
+        if kind in _IS_ENTERED and before is None:
+            self._database.add_page(_placed(found, place))
+        elif kind in _IS_ENTERED and before is not None:
+            self._database.change_page(_placed(found, place)._replace(position=before.position))
+        heard = _heard(found)
+        if kind is VisitKind.MISSING and found.duplicate_of is not None:
+            copied = found.duplicate_of
+            heard = Heard(PageState.FETCHED, copied, np.array([copied], np.uint32))
+        self._visited(found.position, found.id, kind, heard, found.time, place)
+        return heard
+
+    def confirm(self, before: PageRow, answer: Fetched, etag: str, last_modified: str, position: int) -> Heard:
+        """The server says that a page has not been modified."""
+        assert self.epoch is not None
+        self._note(before, before, VisitKind.NOT_MODIFIED, self.epoch.began)
+        earlier = self._earlier(before)
+        place = earlier and self._archive.append_revisit(_response(answer), earlier, not_modified=True)
+        self._take_validators(before, etag or before.etag, last_modified or before.last_modified)
+        heard = _heard(before)
+        self._visited(position, before.id, VisitKind.NOT_MODIFIED, heard, answer.started_at, place)
+        return heard
+
+    def carry(self, page: int, position: int) -> Heard:
+        """The page stands as it is known, without being asked for."""
+        before = self._database.page(page)
+        assert before is not None
+        heard = _heard(before)
+        self._visited(position, page, VisitKind.CARRIED, heard, time.time(), None)
+        return heard
+
+    def leave(self, page: int, position: int) -> Heard:
+        """The page is farther away than this epoch goes; whatever is known of it stays."""
+        heard = Heard(PageState.BLOCKED, None, NO_LINKS)
+        self._visited(position, page, VisitKind.LEFT, heard, time.time(), None)
+        return heard
+
+    def _standing(self, epoch: EpochRow) -> NDArray[np.bool_]:
+        stands = np.zeros(self._database.n_urls(), np.bool_)
+        seen = self._database.seen_pages()
+        stands[seen.pages[seen.states != PageState.BLOCKED]] = True
+        stands[epoch.due] = False
+        return stands
+
+    def _note(self, before: PageRow, found: PageRow, kind: VisitKind, now: float) -> VisitKind:
+        """Count a visit of a page that was known; what it comes to: one missing for long enough is gone."""
+        known = self._database.revisits(before.id) or Revisits(before.id, before.time, before.time)
+        after = noted(known, kind, now)
+        if kind is VisitKind.MISSING and is_gone(after, self._settings, now):
+            kind = VisitKind.GONE if found.state == PageState.FAILED else VisitKind.CHANGED
+            after = noted(known, kind, now)
+        self._database.set_revisits(after)
+        return kind
+
+    def _visited(
+        self, position: int, page: int, kind: VisitKind, heard: Heard, at: float, place: Position | None
+    ) -> None:
+        self._database.add_visit(Visit(position, page, int(kind), int(heard.state), at, heard.redirect_to, place))
+        self.counts[kind] += 1
+
+    def _archived(self, found: PageRow, answer: Fetched | None) -> Position | None:
+        """What was received goes into the archive, if it is whole, and not there yet."""
+        if found.id in self.places:
+            return self.places.pop(found.id)
+        if answer is None or answer.outcome not in _ARCHIVED or not self._archives:
+            return None
+        return self._archive.append(_response(answer, found.digest))
+
+    def _archived_again(self, before: PageRow, found: PageRow, answer: Fetched | None) -> Position | None:
+        """The same was received again: a record that says so, if it was the same to the byte."""
+        earlier = self._earlier(before)
+        if answer is None or earlier is None:
+            return self._archived(found, answer)
+        response = _response(answer, found.digest)
+        if earlier.payload_sha1 != response.payload_sha1:
+            return self._archived(found, answer)  # compressed otherwise, say
+        return self._archive.append_revisit(response, earlier, not_modified=False)
+
+    def _earlier(self, before: PageRow) -> Revisited | None:
+        """The record that holds the content of a page, if there is one."""
+        if before.archived is None or before.digest is None or not self._archives:
+            return None
+        body = self._archive.read(before.archived).body
+        return Revisited(self._database.url(before.id), before.time, hashlib.sha1(body).digest())
+
+    def _take_validators(self, before: PageRow, etag: str, last_modified: str) -> None:
+        if (before.etag, before.last_modified) != (etag, last_modified):
+            self._database.change_page(before._replace(etag=etag, last_modified=last_modified))
+
+
+def other_names(database: Database, page: int, max_redirects: int) -> Iterator[int]:
+    """The pages that a page redirects to, one after the other."""
+    for _ in range(max_redirects + 1):
+        row = database.page(page)
+        if row is None or row.redirect_to is None:
+            return
+        page = row.redirect_to
+        yield page
+
+
+def _heard(row: PageRow) -> Heard:
+    return Heard(PageState(row.state), row.redirect_to, row.links, row.relevance)
+
+
+def _placed(row: PageRow, place: Position | None) -> PageRow:
+    if place is None:
+        return row
+    return row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
+
+
+def _response(answer: Fetched, digest: bytes | None = None) -> ArchivedResponse:
+    """`digest` is of the content."""
+    return ArchivedResponse(
+        url=answer.request.url,
+        time=answer.started_at,
+        raw_headers=answer.raw_headers,
+        body=answer.body,
+        address=answer.address,
+        protocol=answer.protocol,
+        body_sha1=digest if answer.content is answer.body else None,
+    )

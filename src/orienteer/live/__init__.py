@@ -1,0 +1,1 @@
+"""A crawl over the network, from opening its folder to its report."""

@@ -1,0 +1,149 @@
+"""A crawl stopped and gone on with from beside: by whoever watches its folder.
+
+Stopping asks the process that holds the folder's lock to come to its end, as Ctrl-C would. Going on starts the command
+`orienteer crawl DIR` as a process of its own, which outlives the one that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orienteer.errors import CrawlFolderError
+from orienteer.inspect.folder_status import FolderStatus
+from orienteer.live.session import plan_of_folder
+from orienteer.pages.stop_reason import StopReason
+from orienteer.store.failures import explained
+from orienteer.store.folder import LOCK
+from orienteer.store.survey import holder_of
+from orienteer.wording import counted, goal_share, plain
+
+OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from beside
+_READ_BYTES = 4096
+_PROCESSES = Path("/proc")
+# Exit codes of a crawl that did what it could: its goal was reached, or it stopped for another reason.
+_GOOD_CODES = (0, 3)
+
+
+def ask_to_stop(path: Path) -> int:
+    """Ask the crawl in this folder to finish what is under way and end; the number of its process.
+
+    Only the process that holds the lock of this very folder is ever asked.
+    """
+    process = holder_of(path)
+    if process is None:
+        raise CrawlFolderError(f"{path}: no crawl is running there")
+    if process == 0:
+        raise CrawlFolderError(f"{path}: it is not known which process crawls there; stop it where it was started")
+    if process == os.getpid():
+        raise CrawlFolderError(f"{path}: the crawl runs in this process; stop it there")
+    try:
+        with _signaller(process) as send:
+            # From here on the number means this process, so it is looked at once more.
+            if holder_of(path) != process or not _has_open(process, path / LOCK):
+                raise CrawlFolderError(f"{path}: process {process} is not the one that crawls there; nothing was done")
+            send(signal.SIGINT)
+    except ProcessLookupError:
+        raise CrawlFolderError(f"{path}: the crawl has ended meanwhile") from None
+    except PermissionError:
+        raise CrawlFolderError(f"{path}: process {process} belongs to somebody else; it cannot be stopped") from None
+    return process
+
+
+class StartedCrawl:
+    """A crawl that was started from beside; it goes on when this process is gone."""
+
+    def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
+        """Go on with the crawl in this folder, with another goal where one is given."""
+        plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})  # what is wrong with the goal is said here
+        self._output = path / OUTPUT
+        goal = {"--until": until, "--budget": budget}
+        options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
+        command = [sys.executable, "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
+        with explained(self._output), self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        # Its end is noted at once, whether or not somebody asks for it: nothing is left of it in the system.
+        threading.Thread(target=self._process.wait, name="started crawl", daemon=True).start()
+
+    @property
+    def process(self) -> int:
+        return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def trouble(self) -> str | None:
+        """Why it ended without having crawled, in one line; None if it did not."""
+        code = self._process.poll()
+        if code is None or code in _GOOD_CODES:
+            return None
+        if code < 0:
+            return f"the crawl was ended by signal {-code}"
+        return self._last_line() or f"the crawl ended with exit code {code}"
+
+    def _last_line(self) -> str:
+        """What it said last."""
+        try:
+            with self._output.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _READ_BYTES))
+                lines = file.read().decode(errors="replace").strip().splitlines()
+        except OSError:
+            return ""
+        return plain(lines[-1], 500).removeprefix("orienteer: ") if lines else ""
+
+
+def why_not_on(found: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:
+    """Why it would be of no use to go on with this goal, in one line; None if it may be."""
+    if found.holder is not None:
+        return "the crawl is running"
+    if found.report is None or not found.report_is_current:
+        return None
+    why, figures, settings = found.report.get("stopped_because"), found.figures or {}, found.plan.crawl
+    reached, spent = figures.get("until"), figures.get("budget")
+    until, budget = until or settings.until, budget or settings.budget
+    if why == StopReason.COVERAGE and until is not None and isinstance(reached, float) and until <= reached:
+        return f"a coverage of {goal_share(until)} is proved already; ask for more to go on"
+    if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
+        return f"the budget of {counted(budget, 'page')} is spent; allow more to go on"
+    if why == StopReason.FRONTIER_EMPTY:
+        return "nothing is left to fetch; `orienteer crawl DIR --refresh` looks at the pages again"
+    return None
+
+
+@contextmanager
+def _signaller(process: int) -> Iterator[Callable[[int], None]]:
+    """What sends signals to a process, and to no other that has its number later, where the system can tell them."""
+    if not hasattr(os, "pidfd_open"):
+        yield lambda number: os.kill(process, number)
+        return
+    descriptor = os.pidfd_open(process)
+    try:
+        yield lambda number: signal.pidfd_send_signal(descriptor, number)
+    finally:
+        os.close(descriptor)
+
+
+def _has_open(process: int, path: Path) -> bool:
+    """Whether a process has a file open; True where the system does not tell."""
+    opened = _PROCESSES / str(process) / "fd"
+    if not opened.parent.exists():
+        return not (_PROCESSES / "self").exists()
+    with explained(path):
+        wanted = path.stat()
+    for descriptor in opened.iterdir():
+        try:
+            found = descriptor.stat()
+        except FileNotFoundError:  # closed just now
+            continue
+        if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+            return True
+    return False

@@ -1,0 +1,88 @@
+"""Begin an epoch: from what the crawl knows by now, choose where to start and what to look at again.
+
+    1. `web_of_crawl` is the web as it is known, `paper_value_of_crawl` what its pages are worth: above all those with
+       links to pages that were never fetched.
+    2. New seeds are selected that reach the most value within h links.
+    3. Pages that may have changed since they were seen are due (`revisiting`).
+
+All of it is written down before the first request, so an epoch that is interrupted goes on as it began.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.inspect.epoch_status import FIRST_CRAWL
+from orienteer.inspect.snapshot import web_of_crawl
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.revisiting import due_pages
+from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.pages.states import PageState
+from orienteer.progress import Progress, silent
+from orienteer.seeds.select import select_seeds
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.visits import EpochRow, VisitKind
+
+
+def ready_for_refresh(
+    folder: CrawlFolder, plan: CrawlPlan, now: float | None = None, progress: Progress = silent
+) -> EpochRow:
+    """The epoch to go on with: the last one if it was interrupted, else a new one, durable by now.
+
+    `now` is the time by which pages are due, in seconds since 1970.
+    """
+    last = folder.database.last_epoch()
+    if last is not None and last.ended is None:
+        return last
+    epoch = new_epoch(folder.database, plan, time.time() if now is None else now, progress)
+    if last is None:
+        folder.database.set(FIRST_CRAWL, _first_crawl(folder.database))
+    folder.database.add_epoch(epoch)
+    folder.acknowledge()
+    return epoch
+
+
+def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progress = silent) -> EpochRow:
+    """The next epoch of a crawl, not yet written down."""
+    last = database.last_epoch()
+    seen = database.seen_pages()
+    if len(seen.pages) == 0:
+        raise InputError("there is nothing to refresh: the crawl has fetched no page yet; go on without --refresh")
+    hops: int | None
+    if plan.refresh.start == "selected":
+        seeds = _selected(database, plan, progress)
+        trust, hops = np.full(len(seeds), 1.0 / len(seeds)), plan.refresh.hops
+    else:
+        seeds, trust = np.arange(len(plan.crawl.seeds), dtype=np.uint32), plan.crawl.seed_trust()
+        hops = plan.scope.max_depth
+    return EpochRow(
+        id=1 if last is None else last.id + 1,
+        began=now,
+        ended=None,
+        position=database.next_position(),
+        hops=hops,
+        seeds=seeds,
+        trust=trust,
+        due=due_pages(seen, now, plan.refresh.revisit_chance),
+    )
+
+
+def _first_crawl(database: Database) -> dict[str, int]:
+    """What the first crawl came to; later its rows will have changed."""
+    n_pages = database.counts().by_state
+    n_new = n_pages.get(PageState.FETCHED, 0)
+    return {VisitKind.NEW.words: n_new, VisitKind.NOTHING.words: sum(n_pages.values()) - n_new}
+
+
+def _selected(database: Database, plan: CrawlPlan, progress: Progress) -> NDArray[np.uint32]:
+    """The crawl's ids of the new seeds, in increasing order."""
+    web = web_of_crawl(database)
+    n_seeds = min(plan.refresh.n_seeds, web.graph.n_pages)
+    value = paper_value_of_crawl(web)
+    chosen = select_seeds(web.graph, n_seeds, plan.refresh.hops, plan.refresh.method, value, progress=progress)
+    return np.sort(web.pages[chosen]).astype(np.uint32)

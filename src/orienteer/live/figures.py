@@ -1,0 +1,187 @@
+"""A running crawl in figures: for the display, the metrics, the report and `status`."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from orienteer.crawl.crawl import Crawl
+from orienteer.graph.coverage import Certificate
+from orienteer.graph.pagerank import pagerank
+from orienteer.inspect.frontier_top import TopWriter
+from orienteer.ledger.intake import Intake
+from orienteer.ledger.ledger import Ledger
+from orienteer.live.live_crawl import LiveCrawl
+from orienteer.pages.states import PageState
+from orienteer.store.course import Course, CoursePoint
+from orienteer.store.visits import VisitKind, named_visits
+
+_RATE_OVER_S = 20.0
+_CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for display
+_EVERY_S = 0.25
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Where a crawl stands.
+
+    Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
+    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None
+    where the crawl has no topic. `position` tells of which moment the figures are.
+    """
+
+    epoch: int
+    position: int
+
+    n_fetched: int
+    n_failed: int
+    n_blocked: int
+    n_known: int
+    n_frontier: int
+    n_under_way: int
+    n_hosts: int
+    n_hosts_resting: int
+    n_hosts_given_up: int
+    n_bytes: int
+    pages_per_s: float
+    elapsed_s: float
+    left_s: float | None
+    certificate: Certificate
+    until: float | None
+    budget: int | None
+    outcomes: dict[str, int]
+    visits: dict[str, int]
+    n_on_topic: int | None = None
+
+    @property
+    def n_done(self) -> int:
+        """Pages that count as fetched: with links, without, or as another name. Of an epoch, those asked for."""
+        return self.n_fetched + self.n_failed - self.visits.get(VisitKind.CARRIED.words, 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"certificate": self.certificate.as_dict()}
+
+
+class Watch:
+    """Looks at a crawl now and then, and keeps its course in the folder.
+
+    `live` is who asks the web; without, pages come from elsewhere.
+    """
+
+    def __init__(self, intake: Intake, live: LiveCrawl | None = None) -> None:
+        self._intake, self._ledger, self._live = intake, intake.ledger, live
+        self._started = time.monotonic()
+        self._past: deque[tuple[float, int, float]] = deque()  # (time, pages done, lower bound)
+        self._certificate = self._ledger.crawl.certificate()
+        self._n_on_topic = _n_on_topic(self._ledger)
+        self._next_certificate = 0.0
+        self._next_figures = 0.0
+        self._course = Course(self._ledger.folder.course_path, self._ledger.position)
+        self._course.add(self._point(0.0))
+        self._top = TopWriter(self._ledger)
+
+    def is_due(self) -> bool:
+        """Whether it is time for new figures."""
+        return time.monotonic() >= self._next_figures
+
+    def look(self, exact: bool = False) -> Figures:
+        """How it stands; that is also kept in the folder. The certificate may be some seconds old, unless `exact`."""
+        ledger, live, now = self._ledger, self._live, time.monotonic()
+        crawl = ledger.crawl
+        is_refreshed = self._refresh_certificate(now, exact)
+        states = np.bincount(crawl.states(), minlength=len(PageState))
+        n_done = crawl.n_asked
+        self._past.append((now, n_done, self._certificate.lower))
+        while self._past[0][0] < now - _RATE_OVER_S:
+            self._past.popleft()
+        rate, rise = self._rates()
+        goal = crawl.goal
+        self._next_figures = now + _EVERY_S
+        figures = Figures(
+            epoch=ledger.number,
+            position=ledger.position,
+            n_fetched=int(states[PageState.FETCHED]),
+            n_failed=int(states[PageState.FAILED]),
+            n_blocked=int(states[PageState.BLOCKED]),
+            n_known=len(ledger.seen),
+            n_frontier=len(crawl.frontier),
+            n_under_way=0 if live is None else live.n_under_way,
+            n_hosts=ledger.seen.n_hosts,
+            n_hosts_resting=0 if live is None else live.health.n_failing,
+            n_hosts_given_up=0 if live is None else live.health.n_given_up,
+            n_bytes=self._intake.n_bytes,
+            pages_per_s=rate,
+            elapsed_s=now - self._started,
+            left_s=_left_s(goal.budget, goal.until, n_done, self._certificate.lower, rate, rise),
+            certificate=self._certificate,
+            until=goal.until,
+            budget=goal.budget,
+            outcomes=dict(self._intake.outcomes.most_common()),
+            visits=named_visits(ledger.library.counts),
+            n_on_topic=self._n_on_topic,
+        )
+        ledger.figures = figures.as_dict()
+        if is_refreshed:
+            self._course.add(self._point(rate), is_last=exact)
+        self._top.write_if_due(now, at_once=exact)
+        return figures
+
+    def _refresh_certificate(self, now: float, exact: bool) -> bool:
+        """Whether it is new."""
+        if not exact and now < self._next_certificate:
+            return False
+        self._certificate = self._ledger.crawl.certificate(1e-9 if exact else 1e-4)
+        self._n_on_topic = _n_on_topic(self._ledger)
+        took = time.monotonic() - now
+        self._next_certificate = now + max(0.5, took / _CERTIFICATE_SHARE)
+        return True
+
+    def _point(self, rate: float) -> CoursePoint:
+        """Where the crawl stands, if the certificate is of this moment."""
+        ledger, proved = self._ledger, self._certificate
+        return CoursePoint(
+            epoch=ledger.number,
+            position=ledger.position,
+            n_done=ledger.crawl.n_asked,
+            lower=proved.lower,
+            upper=min(max(proved.upper, proved.lower), 1.0),  # but for rounding it is
+            blocked=proved.blocked,
+            pages_per_s=round(rate, 3),
+            time=round(time.time(), 3),
+            n_on_topic=self._n_on_topic,
+        )
+
+    def _rates(self) -> tuple[float, float]:
+        """Pages per second and rise of the lower bound per second, lately."""
+        (t0, n0, lower0), (t1, n1, lower1) = self._past[0], self._past[-1]
+        return ((n1 - n0) / (t1 - t0), (lower1 - lower0) / (t1 - t0)) if t1 > t0 else (0.0, 0.0)
+
+
+def dead_mass(crawl: Crawl) -> float:
+    """The share of a surfer's time on failed pages (404, images), by the links known now: covered, but useless."""
+    failed = crawl.states() == PageState.FAILED
+    if not failed.any():
+        return 0.0
+    rank = pagerank(crawl.web.freeze(), crawl.trusted.vector(crawl.web.n_pages), crawl.coverage.damping)
+    return float(rank[failed].sum())
+
+
+def _n_on_topic(ledger: Ledger) -> int | None:
+    reader = ledger.reader
+    return None if reader is None else reader.n_on_topic
+
+
+def _left_s(
+    budget: int | None, until: float | None, n_done: int, lower: float, rate: float, rise: float
+) -> float | None:
+    """Seconds to the goal at this rate; None where nobody can tell."""
+    estimates = []
+    if budget is not None and rate > 0:
+        estimates.append(max(budget - n_done, 0) / rate)
+    if until is not None and rise > 0:
+        estimates.append(max(until - lower, 0.0) / rise)
+    return min(estimates) if estimates else None

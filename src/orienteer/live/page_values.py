@@ -1,0 +1,66 @@
+"""What pages are worth to the next crawl, by the paper's rule, as far as a crawl can tell.
+
+A page is worth 1, spam -10, a page that was clicked 10. Each of its links to a page that is not done adds the
+probability that a newly crawled page of its site is no duplicate: the share of those that were none among the site's
+pages that are done, 1 where none is. A page that is not done has no known links, so nothing is added.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.graph.hosts import site_ids
+from orienteer.graph.page_names import pages_in_file
+from orienteer.inspect.snapshot import CrawlWeb
+from orienteer.seeds.value import paper_value, unique_share
+
+
+class PaperValues(NamedTuple):
+    """The value of every page, and what it is made of: pages that were named, links to pages that are not done."""
+
+    values: NDArray[np.float64]
+    n_spam: int
+    n_clicked: int
+    n_uncrawled_links: int
+
+
+def paper_values(web: CrawlWeb, spam: Path | None = None, clicked: Path | None = None) -> PaperValues:
+    """The values of the pages of the graph; `spam` and `clicked` are files that name pages, one a line."""
+    is_spam, is_clicked = (
+        np.zeros(web.graph.n_pages, np.bool_) if path is None else pages_in_file(web.graph, path)
+        for path in (spam, clicked)
+    )
+    values = paper_value_of_crawl(web, is_spam, is_clicked)
+    return PaperValues(values, int(is_spam.sum()), int(is_clicked.sum()), int(_uncrawled_links(web).sum()))
+
+
+def paper_value_of_crawl(
+    web: CrawlWeb, spam: ArrayLike | None = None, clicked: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The values of the pages of the graph; `spam` and `clicked` are masks over them."""
+    n_uncrawled = _uncrawled_links(web)
+    share: ArrayLike = 1.0
+    if web.graph.urls is not None and n_uncrawled.any():
+        share = unique_share(site_ids(web.graph.urls)[0], web.is_duplicate, web.is_done)
+    return paper_value(web.graph.n_pages, spam, clicked, n_uncrawled, share)
+
+
+def _uncrawled_links(web: CrawlWeb) -> NDArray[np.int64]:
+    """The number of links of each page to pages that are not done."""
+    counts: NDArray[np.int64] = _links_to_others(web.graph.offsets, web.graph.targets, web.is_done)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _links_to_others(offsets: Any, targets: Any, is_one: Any) -> Any:
+    """The number of links of each page to pages that are not among these."""
+    counts = np.zeros(len(offsets) - 1, np.int64)
+    for page in range(len(counts)):
+        for k in range(offsets[page], offsets[page + 1]):
+            counts[page] += not is_one[targets[k]]
+    return counts

@@ -1,0 +1,190 @@
+"""One run of a live crawl, from opening its folder to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orienteer.errors import CrawlFolderError
+from orienteer.fetch.libcurl import Fetcher
+from orienteer.graph.coverage import Certificate
+from orienteer.inspect.library_certificate import library_certificate, topical_certificate
+from orienteer.ledger.kept_policy import PolicyToKeep
+from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
+from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.ledger.topic_reading import TopicToKeep
+from orienteer.live.epoch import ready_for_refresh
+from orienteer.live.figures import Figures, Watch, dead_mass
+from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.warm_up import warm_up
+from orienteer.notebook import facts_html
+from orienteer.pages.stop_reason import StopReason
+from orienteer.progress import Progress, silent
+from orienteer.settings import merged
+from orienteer.store.folder import CrawlFolder, settings_of_folder
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a run: why it stopped, what is proved, and the figures."""
+
+    folder: Path
+    stopped_because: StopReason
+    goal_reached: bool
+    dead: float  # share of a surfer's time on pages that are not there: covered, but useless
+    figures: Figures
+    library: Certificate | None = None  # after a refresh: of all that the crawl has
+    topical: Certificate | None = None  # where there is a topic: as seen from the pages on topic
+    refresh: RefreshSettings = field(default_factory=RefreshSettings)
+
+    def as_dict(self) -> dict[str, Any]:
+        facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
+        for name, proved in (("library", self.library), ("topical", self.topical)):
+            facts[name] = None if proved is None else proved.as_dict()
+        del facts["refresh"]  # it is in crawl.toml
+        return facts
+
+    def __repr__(self) -> str:
+        pages = f"{self.figures.n_fetched:,} pages fetched, {self.figures.n_frontier:,} left in the frontier"
+        return f"<Report: {pages}; {self.figures.certificate}; stopped by {self.stopped_because}>"
+
+    def _repr_html_(self) -> str:
+        figures = self.figures
+        facts = [
+            ("folder", self.folder),
+            ("goal", "reached" if self.goal_reached else "not reached"),
+            ("stopped by", self.stopped_because),
+            ("certificate", figures.certificate),
+            ("fetched", figures.n_fetched),
+            ("failed", figures.n_failed),
+            ("blocked", figures.n_blocked),
+            ("in the frontier", figures.n_frontier),
+        ]
+        return facts_html("Report of a crawl", facts)
+
+
+def live_crawl(
+    seeds: str | Sequence[str],
+    folder: str | Path,
+    *,
+    until: float | None = None,
+    budget: int | None = None,
+    policy: str = "certified",
+    scope: str = "host",
+    topic: str | Path | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    watch: Callable[[Figures], None] | None = None,
+) -> Report:
+    """Crawl the web from the seeds into a folder; run again, it goes on where it was.
+
+    `topic` is a topic file: pages are told how relevant they are to it. `settings` are tables as in crawl.toml:
+    `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
+    """
+    tables = {name: dict(table) for name, table in (settings or {}).items()}
+    pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
+    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None}
+    named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
+    tables["crawl"] = named | tables.get("crawl", {})
+    tables["scope"] = {"kind": scope} | tables.get("scope", {})
+    plan = CrawlPlan.of_tables(tables, "settings")
+    with opened(Path(folder), plan, topic=None if topic is None else Path(topic)) as live:
+        return _run(live, watch)
+
+
+def refresh(
+    folder: str | Path,
+    *,
+    until: float | None = None,
+    budget: int | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    now: float | None = None,
+    watch: Callable[[Figures], None] | None = None,
+) -> Report:
+    """Look at the pages of a crawl again: an epoch, or the rest of one that was interrupted.
+
+    Goal and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for in the
+    epoch. `now` is the time by which pages are due, in seconds since 1970.
+    """
+    path = Path(folder)
+    goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
+    plan = plan_of_folder(path, settings or {}, {"crawl": goal})
+    with opened(path, plan, refresh=True, now=now) as live:
+        return _run(live, watch)
+
+
+def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> CrawlPlan:
+    """The plan that a crawl folder was made with, changed here and there."""
+    where = str(path / "crawl.toml")
+    text = settings_of_folder(path)
+    if text is None:
+        raise CrawlFolderError(f"{path}: there is no crawl in this folder")
+    return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
+
+
+def _run(live: LiveCrawl, watch: Callable[[Figures], None] | None) -> Report:
+    observer = Watch(live.intake, live)
+
+    def tick() -> None:
+        if observer.is_due():
+            figures = observer.look()
+            if watch is not None:
+                watch(figures)
+
+    return reported(live.ledger, observer, live.run(tick))
+
+
+@contextmanager
+def opened(
+    path: Path,
+    plan: CrawlPlan,
+    refresh: bool = False,
+    now: float | None = None,
+    progress: Progress = silent,
+    topic: Path | None = None,
+) -> Iterator[LiveCrawl]:
+    """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
+
+    A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned.
+    """
+    to_keep = None if topic is None else TopicToKeep(topic)
+    policy = PolicyToKeep(plan, path)
+    plan = policy.plan
+    with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
+        before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        if to_keep is not None:
+            to_keep.keep(folder)
+        if before != plan:
+            folder.write_settings(before.continued(plan).to_toml())
+        policy.keep(folder)
+        if refresh:
+            ready_for_refresh(folder, plan, now, progress)
+        warm_up(plan)
+        with Fetcher(plan.fetch) as fetcher:
+            yield LiveCrawl(Ledger(folder, plan), fetcher)
+
+
+def reported(ledger: Ledger, watch: Watch, why: StopReason) -> Report:
+    """The report of a run that has ended, also written into the folder."""
+    if ledger.epoch is not None and why != StopReason.INTERRUPTED:
+        ledger.end_epoch()
+    figures = watch.look(exact=True)
+    # Where no page came at all, "nothing is left" is no success: the host is down, or the address is wrong.
+    has_pages = figures.n_fetched > 0 or ledger.epoch is not None
+    report = Report(
+        folder=ledger.folder.path,
+        stopped_because=why,
+        goal_reached=has_pages and ledger.crawl.goal.is_reached(why, ledger.crawl.n_asked),
+        dead=dead_mass(ledger.crawl),
+        figures=figures,
+        library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
+        topical=None
+        if ledger.reader is None
+        else topical_certificate(ledger.database, ledger.plan, ledger.reader.topic.threshold),
+        refresh=ledger.plan.refresh,
+    )
+    ledger.folder.write_report(report.as_dict())
+    return report

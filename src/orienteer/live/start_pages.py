@@ -1,0 +1,101 @@
+"""Where a crawl starts when its pages are not named: seeds chosen on what an earlier crawl has found, or on any graph.
+
+What the seeds cover is told of the web as it was known then, links of every kind alike. A crawl from them covers it
+where its scope is as wide, the web has not changed, and it goes as deep as the hops that were counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from orienteer.errors import InputError, unknown_name
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.inspect.snapshot import is_crawl_folder, web_at
+from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.progress import Progress, silent
+from orienteer.seeds import make_method
+from orienteer.seeds.select import SeedSelection, seed_selection
+from orienteer.seeds.value import PAPER, Value
+from orienteer.url import canonical_url
+
+TRUST_BY = ("uniform", "value")
+
+
+@dataclass(frozen=True)
+class StartSettings:
+    """How to choose seeds.
+
+    `value` is a file of values, or the word "paper"; without, pages of a crawl folder are worth what the paper says,
+    those of a graph 1 each. `trust_by` "value": seeds are trusted in proportion to the value they add; one that adds
+    nothing is left out then.
+    """
+
+    n_seeds: int = 10
+    hops: int = 5
+    method: str = "max-weight"
+    value: str | None = None
+    trust_by: str = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.n_seeds < 1:
+            raise InputError(f"n_seeds is {self.n_seeds}; at least one seed is needed")
+        if self.hops < 0:
+            raise InputError(f"hops is {self.hops}; it must be 0 or more")
+        make_method(self.method)
+        if self.trust_by not in TRUST_BY:
+            raise unknown_name("way to trust seeds", self.trust_by, TRUST_BY)
+
+
+class StartPages(NamedTuple):
+    """Seeds as canonical URLs; their trust, in any unit, empty where it is uniform; and how they were chosen."""
+
+    seeds: tuple[str, ...]
+    trust: tuple[float, ...]
+    selection: SeedSelection
+
+    def behind(self, named: Sequence[str]) -> StartPages:
+        """These pages behind others that are named besides, which get the mean trust unless they are among these."""
+        seeds = tuple(dict.fromkeys((*named, *self.seeds)))
+        trust = dict(zip(self.seeds, self.trust, strict=False))
+        mean = sum(self.trust) / len(self.seeds)
+        return self._replace(seeds=seeds, trust=tuple(trust.get(seed, mean) for seed in seeds) if trust else ())
+
+
+def start_pages(path: Path, settings: StartSettings | None = None, progress: Progress = silent) -> StartPages:
+    """Choose seeds on a crawl folder, or on a graph with URLs; fewer where no more would add anything."""
+    wanted = settings or StartSettings()
+    graph, value = _valued(path, wanted.value, progress)
+    if graph.urls is None:
+        raise InputError(f"{path}: the graph has no URLs, so no crawl can start from its pages")
+    if graph.n_pages == 0:
+        raise InputError(f"{path}: there is no page in it that a crawl could start from")
+    n_seeds = min(wanted.n_seeds, graph.n_pages)
+    selection = seed_selection(graph, n_seeds, wanted.hops, wanted.method, value, progress=progress)
+    by_value = wanted.trust_by == "value"
+    if by_value:
+        selection = replace(selection, seeds=tuple(seed for seed in selection.seeds if seed.value > 0))
+    if not selection.seeds:
+        raise InputError(f"{path}: no page that {wanted.method} names would add anything of value as a seed")
+    worth: dict[str, float] = {}  # two pages of a graph may be one to a crawler
+    for seed in selection.seeds:
+        url = _canonical(path, graph.urls[seed.page])
+        worth[url] = worth.get(url, 0.0) + seed.value
+    return StartPages(tuple(worth), tuple(worth.values()) if by_value else (), selection)
+
+
+def _valued(path: Path, value: str | None, progress: Progress) -> tuple[LinkGraph, Value]:
+    """The graph, and what its pages are worth."""
+    if value is None and is_crawl_folder(path):
+        value = PAPER
+    web = web_at(path, progress=progress)
+    return web.graph, paper_value_of_crawl(web) if value == PAPER else value
+
+
+def _canonical(path: Path, text: str) -> str:
+    url = canonical_url(text)
+    if url is None:
+        raise InputError(f"{path}: {text[:200]!r} was chosen, and is no URL that a crawl could start from")
+    return url

@@ -1,0 +1,63 @@
+"""Everything that a crawl needs compiled or loaded, before it asks for its first page.
+
+Kernels are compiled when they are first called, and kept in a cache: half a minute in all where there is none yet. In
+the middle of a crawl fetches under way would run into their time-outs meanwhile, and nobody could stop it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.extract import near_duplicates
+from orienteer.extract.page import extract_page
+from orienteer.extract.tokens import page_tokens
+from orienteer.frontier.seen import SeenUrls
+from orienteer.graph.pagerank import pagerank
+from orienteer.graph.sources import sources_of
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.policies.batches import BatchedPolicy
+from orienteer.policies.focused import AboutPage, LinkWords
+from orienteer.policies.policy import TrustedPages
+from orienteer.policies.policy_spec import PolicySpec
+
+_URL = "http://a.example/"
+_PAGE = b"<title>A</title><a href=/1>b</a><a href=/2>c</a><a href=/3>d</a><p>" + b" ".join(
+    b"%d" % k for k in range(200)
+)
+
+
+def warm_up(plan: CrawlPlan) -> None:
+    """Crawl four made-up pages as this plan would: each kernel is called once, with arguments of the right types."""
+    content = extract_page(_PAGE, _URL)
+    near_duplicates.signature(content.text)
+    page_tokens(content.text)
+    seen = SeenUrls(bytes(16))
+    ids = seen.number([_URL, *content.links])[0].astype(np.uint32)
+    seen.find_host("a.example")
+    policy = PolicySpec.parse(plan.crawl.policy).make(plan.crawl.damping)
+    trusted = TrustedPages(ids[:1], np.ones(1))
+    crawl = Crawl(policy, trusted, Goal(until=0.999), plan.politeness, seen.hosts[:1])
+    page = crawl.next()
+    assert page == 0
+    crawl.retry(page)
+    crawl.take(page)
+    words = np.array([1, 2, 3], np.uint32)
+    about = AboutPage(0.0, LinkWords(ids[1:], np.arange(4), words), words)
+    crawl.fetched(page, ids[1:], hosts=seen.hosts[ids[1:]], about=about)
+    if isinstance(policy, BatchedPolicy):
+        policy.scores(crawl.web)  # before anything relevant was found, and after
+        policy.learn(page, about._replace(relevance=1.0), crawl.web)
+        policy.scores(crawl.web)
+    crawl.discover(ids, seen.hosts[ids])
+    crawl.take(1)
+    crawl.redirected(1, 2, host=0)
+    crawl.blocked(3)
+    crawl.take(2)
+    crawl.failed(2)
+    crawl.frontier.set_delay(0, 1.0)
+    crawl.frontier.rest(0, 1.0)
+    crawl.certificate()
+    crawl.waiting()
+    rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
+    sources_of(crawl.web, ids, rank)

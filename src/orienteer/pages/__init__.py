@@ -1,0 +1,1 @@
+"""What can become of a page: states, outcomes, reasons."""

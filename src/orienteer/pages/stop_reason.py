@@ -1,0 +1,15 @@
+"""Why a crawl, a simulation, a replay or an estimate stopped."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    COVERAGE = "coverage"  # the target is proved
+    BUDGET = "budget"
+    FRONTIER_EMPTY = "frontier empty"
+    INTERRUPTED = "interrupted"  # somebody asked it to stop
+    IMPORTED = "imported"  # it never ran: others have fetched its pages
+    SETTLED = "settled"  # an estimate does not change any more
+    NO_PAGE_LEFT = "no page left"  # that an estimate could fetch

@@ -1,0 +1,1 @@
+"""Reading archives that others wrote, damaged ones too."""

@@ -1,0 +1,82 @@
+"""An HTTP response as an archive holds it: taken apart, and put as our own archive wants it.
+
+Some archives keep the chunks in which a body came, others only the header that says there were some; some keep the
+content coding, others only its header. What comes out has no chunks, and a coding only if it is stated and there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.headers import Headers
+
+_MAX_HEAD_BYTES = 1 << 20
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)")
+_CHUNK = re.compile(rb"[ \t]*([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_CONTENT_ENCODING = re.compile(rb"^Content-Encoding(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
+
+
+class Message(NamedTuple):
+    """`raw_headers` are the status line and the header lines, with the empty line behind them."""
+
+    status: int
+    headers: Headers
+    raw_headers: bytes
+    body: bytes
+
+
+def response_of(block: bytes) -> Message | None:
+    """The response in the block of a record; None where there is none."""
+    status = _STATUS.match(block)
+    if status is None:
+        return None
+    end = _HEAD_END.search(block, 0, _MAX_HEAD_BYTES)
+    raw, body = (block, b"") if end is None else (block[: end.end()], block[end.end() :])
+    headers = Headers.from_lines(raw.splitlines()[1:])
+    if "chunked" in ",".join(headers.get_all("transfer-encoding")).lower():
+        body = without_chunks(body)
+    return Message(int(status[1]), headers, raw, body)
+
+
+def resource_of(block: bytes, content_type: str) -> Message:
+    """A file that was archived without a response, as the response that would have brought it."""
+    line = _UNPRINTABLE.sub("", content_type)
+    raw = f"HTTP/1.1 200 OK\r\nContent-Type: {line}\r\n\r\n".encode()
+    return Message(200, Headers([("Content-Type", line)]), raw, block)
+
+
+def truly_coded(message: Message, max_bytes: int) -> Message:
+    """The same, without a Content-Encoding that the body does not have."""
+    codings = message.headers.get_all("content-encoding")
+    if not codings:
+        return message
+    try:
+        unpacked(message.body, codings, max_bytes)
+    except BodyTooLargeError:
+        return message
+    except BodyError:
+        raw = _CONTENT_ENCODING.sub(b"X-Crawler-Content-Encoding", message.raw_headers)
+        return message._replace(raw_headers=raw, headers=Headers.from_lines(raw.splitlines()[1:]))
+    return message
+
+
+def without_chunks(body: bytes) -> bytes:
+    """The body without the chunks in which it came, as far as it came; as it is where it is in no chunks.
+
+    >>> without_chunks(b"4\\r\\nWiki\\r\\n3;x=y\\r\\nped\\r\\n0\\r\\n\\r\\n"), without_chunks(b"<p>plain")
+    (b'Wikiped', b'<p>plain')
+    """
+    parts = []
+    at = 0
+    while (head := _CHUNK.match(body, at)) is not None:
+        size = int(head[1], 16)
+        if size == 0:
+            break
+        parts.append(body[head.end() : head.end() + size])
+        at = head.end() + size
+        at += 2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at)
+    return b"".join(parts) if parts or head is not None else body

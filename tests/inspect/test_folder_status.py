@@ -1,0 +1,185 @@
+"""Crawl folders made by hand, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orienteer.errors import CrawlFolderError
+from orienteer.inspect.folder_status import HostPages, folder_status
+from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.scope import ScopeSettings
+from orienteer.pages.states import PageState
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_row import PageRow
+from orienteer.store.record import ArchivedResponse
+from orienteer.store.survey import holder_of
+
+PLAN = CrawlPlan(CrawlSettings(seeds=("http://a.test/",), until=0.9), ScopeSettings("web"))
+URLS = [
+    "http://a.test/",
+    "http://b.test/",
+    "http://a.test/x",
+    "http://a.test/y",
+    "http://c.test:81/",
+    "http://a.test/z",
+]
+CERTIFICATE = {"lower": 0.5, "upper": 0.9, "blocked": 0.1, "frontier": 0.3, "unsettled": 0.1}
+
+
+def filled(path: Path) -> CrawlFolder:
+    """A crawl that knows six URLs, four of them done."""
+    folder = CrawlFolder.create(path, PLAN.to_toml())
+    database = folder.database
+    database.add_urls(0, URLS)
+    position = folder.archive.append(
+        ArchivedResponse("http://a.test/", 1000.0, b"HTTP/1.1 200 OK\r\n\r\n", b"<p>", "127.0.0.1", "http/1.1")
+    )
+    links = np.array([1, 2, 3], np.uint32)
+    database.add_page(
+        PageRow(0, 0, PageState.FETCHED, "ok", 200, 1000.0, *position, b"d", 3, "text/html", title="A", links=links)
+    )
+    database.add_page(PageRow(2, 1, PageState.FETCHED, "ok", 200, 1001.0, duplicate_of=0))
+    database.add_page(PageRow(3, 2, PageState.FAILED, "http 404", 404, 1002.0))
+    database.add_page(PageRow(1, 3, PageState.BLOCKED, "robots.txt", 0, 1003.0))
+    folder.acknowledge()
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[CrawlFolder]:
+    with filled(tmp_path / "crawl") as folder:
+        yield folder
+
+
+def figures(**changed: Any) -> dict[str, Any]:
+    """As of the moment that `filled` ends with."""
+    counts = {"n_fetched": 2, "n_failed": 1, "n_blocked": 1, "n_frontier": 2}
+    return {"epoch": 0, "position": 4, "certificate": CERTIFICATE} | counts | changed
+
+
+def test_pages_are_counted_by_state_outcome_and_host(folder: CrawlFolder) -> None:
+    found = folder_status(folder.path)
+    assert found.n_urls == 6
+    assert found.outcomes(PageState.FETCHED) == {"ok": 2}
+    assert found.outcomes(PageState.FAILED) == {"http 404": 1}
+    assert found.outcomes(PageState.BLOCKED) == {"robots.txt": 1}
+    assert (found.n_duplicates, found.n_near_duplicates) == (1, 0)
+    assert found.hosts == (HostPages("a.test", 2, 1, 0, 4), HostPages("b.test", 0, 0, 1, 1))
+    assert (found.n_hosts, found.n_hosts_known) == (2, 3)
+    assert (found.first_time, found.last_time) == (1000.0, 1003.0)
+    assert found.plan == PLAN
+
+
+def test_only_the_largest_hosts_are_named(folder: CrawlFolder) -> None:
+    found = folder_status(folder.path, max_hosts=1)
+    assert [host.host for host in found.hosts] == ["a.test"]
+    assert found.n_hosts == 2
+
+
+def test_sizes_are_those_of_the_files(folder: CrawlFolder) -> None:
+    found = folder_status(folder.path)
+    assert found.archive_bytes == sum(file.stat().st_size for file in (folder.path / "archive").iterdir())
+    assert found.database_bytes >= (folder.path / "crawl.db").stat().st_size
+
+
+def test_a_crawl_is_running_while_its_folder_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "crawl"
+    with filled(path):
+        assert folder_status(path).holder == os.getpid()
+        (path / "crawl.lock").write_text("")
+        assert folder_status(path).holder == 0
+    assert folder_status(path).holder is None
+    (path / "crawl.lock").unlink()
+    assert holder_of(path) is None
+
+
+def test_what_is_not_acknowledged_is_not_told(folder: CrawlFolder) -> None:
+    folder.database.add_urls(6, ["http://d.test/"])
+    folder.database.add_page(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
+    found = folder_status(folder.path)
+    assert found.n_urls == 6
+    assert found.n_pages(PageState.FAILED) == 1
+
+
+def test_the_last_figures_are_told_with_their_certificate(folder: CrawlFolder) -> None:
+    assert folder_status(folder.path).certificate is None
+    folder.database.set("figures", figures())
+    folder.acknowledge()
+    found = folder_status(folder.path)
+    assert found.certificate is not None
+    assert (found.certificate.lower, found.certificate.blocked) == (0.5, 0.1)
+    assert found.figures_are_current
+    folder.database.set("figures", figures(position=3))
+    folder.acknowledge()
+    assert not folder_status(folder.path).figures_are_current
+
+
+def test_the_newest_figures_count(folder: CrawlFolder) -> None:
+    folder.database.set("figures", figures(n_frontier=7))
+    folder.acknowledge()
+    folder.write_report({"figures": figures(position=3, n_frontier=9)})
+    assert folder_status(folder.path).figures == figures(n_frontier=7)
+    folder.write_report({"figures": figures(n_frontier=5)})
+    assert folder_status(folder.path).figures == figures(n_frontier=5)
+
+
+def test_without_figures_the_report_has_them(folder: CrawlFolder) -> None:
+    folder.write_report({"stopped_because": "coverage", "goal_reached": True, "figures": figures()})
+    found = folder_status(folder.path)
+    assert found.certificate is not None
+    assert found.report is not None
+    assert found.report_is_current
+    folder.database.add_page(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
+    folder.acknowledge()
+    assert not folder_status(folder.path).report_is_current
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"figures": 7}', '{"figures": {"certificate": {}}}', "\udcff"]
+)
+def test_a_report_that_cannot_be_read_is_none(folder: CrawlFolder, text: str) -> None:
+    (folder.path / "report.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    found = folder_status(folder.path)
+    assert found.certificate is None
+    assert not found.report_is_current
+
+
+def test_the_facts_are_json(folder: CrawlFolder) -> None:
+    folder.database.set("figures", figures())
+    folder.acknowledge()
+    told = json.loads(json.dumps(folder_status(folder.path).as_dict()))
+    assert told["is_running"]
+    assert told["settings"]["crawl"]["until"] == 0.9
+    assert told["pages"]["failed"] == {"n_pages": 1, "outcomes": {"http 404": 1}}
+    assert told["hosts"][0] == {"host": "a.test", "n_fetched": 2, "n_failed": 1, "n_blocked": 0, "n_known": 4}
+    assert told["figures"]["certificate"]["lower"] == 0.5
+
+
+def test_a_crawl_that_has_not_begun_has_nothing_to_tell(tmp_path: Path) -> None:
+    with CrawlFolder.create(tmp_path / "new", PLAN.to_toml()):
+        found = folder_status(tmp_path / "new")
+    assert (found.n_urls, found.groups, found.hosts, found.first_time) == (0, (), (), None)
+
+
+def test_other_folders_are_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "nothing", tmp_path / "file"):
+        with pytest.raises(CrawlFolderError, match="crawl folder") as caught:
+            folder_status(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_nothing_is_written(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    folder_status(tmp_path)
+    after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path.name for path in after} - {path.name for path in before} <= {"crawl.db-wal", "crawl.db-shm"}
+    assert all(after[path] == time for path, time in before.items())

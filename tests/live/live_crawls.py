@@ -1,0 +1,78 @@
+"""Live crawls of fake webs, and what their folders say afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import orienteer as ori
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.live.session import Report, live_crawl
+from orienteer.pages.states import PageState
+from orienteer.store.database import Database
+from orienteer.store.history import DonePages
+
+Tables = dict[str, dict[str, Any]]
+
+
+def crawled(
+    web: FakeWeb, seeds: str | list[str], folder: Path, *, settings: Tables | None = None, **named: Any
+) -> Report:
+    """A crawl without delays; `settings` may say otherwise."""
+    tables: Tables = {
+        "crawl": {"robots": False, "workers": 8},
+        "politeness": {"delay_s": 0.0, "connections": 8},
+        "fetch": {"connect_to": web.address, "timeout_s": 5.0},
+        "retry": {"back_off_s": 0.01, "max_back_off_s": 0.05},
+    }
+    for name, table in (settings or {}).items():
+        tables.setdefault(name, {}).update(table)
+    return live_crawl(seeds, folder, **{"scope": "web", **named}, settings=tables)
+
+
+def hub(site: GraphSite) -> str:
+    """The page with the most links: much can be reached from there."""
+    return site.url_of(int(np.argmax(site.graph.out_degrees())))
+
+
+class Told:
+    """What the database of a crawl folder tells."""
+
+    def __init__(self, folder: Path) -> None:
+        with Database.open(folder / "crawl.db", read_only=True) as database:
+            blocks = b"\n".join(database.url_blocks())
+            self.urls = blocks.decode().split("\n")
+            self.done = [events for events in database.pages_after() if isinstance(events, DonePages)]
+            self.rows = {url: database.page(page) for page, url in enumerate(self.urls)}
+
+    @property
+    def order(self) -> list[int]:
+        """Pages in the order they were done, without those that were blocked."""
+        return [
+            int(page)
+            for events in self.done
+            for page, state in zip(events.pages, events.states, strict=True)
+            if state != PageState.BLOCKED
+        ]
+
+    def fetched_urls(self) -> set[str]:
+        return {self.urls[page] for page in self.order}
+
+    def outcome(self, url: str) -> str | None:
+        row = self.rows.get(url)
+        return None if row is None else row.outcome
+
+
+def renumbered(told: Told, site: GraphSite) -> ori.LinkGraph:
+    """The whole graph of the site, its pages numbered as the crawl found them, the others behind."""
+    graph = site.graph
+    found = [site.page_of(url) for url in told.urls]
+    assert None not in found, "the crawl knows a page that the site does not have"
+    old_ids = np.array(found + sorted(set(range(graph.n_pages)) - set(found)), np.int64)
+    new_ids = np.empty(graph.n_pages, np.int64)
+    new_ids[old_ids] = np.arange(graph.n_pages)
+    hosts = None if graph.hosts is None else graph.hosts[old_ids]
+    return ori.LinkGraph.from_links(graph.n_pages, new_ids[graph.sources()], new_ids[graph.targets], hosts)

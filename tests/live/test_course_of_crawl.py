@@ -1,0 +1,151 @@
+"""What a live crawl leaves in its folder for those who watch: its course, and the top of its frontier."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import orienteer as ori
+from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.explain import page_facts
+from orienteer.inspect.folder_status import Onlooker, folder_status
+from orienteer.inspect.frontier_top import FrontierTop, retold_top, written_top
+from orienteer.store.course import CoursePoint, read_course
+from orienteer.store.folder import CrawlFolder
+from tests.faults.crawl_process import CrawlCommand
+from tests.faults.kills import until
+from tests.faults.webs import RoughWeb
+from tests.live.live_crawls import crawled
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with FakeWeb(RoughWeb(n_pages=250)) as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def begun(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that has spent its budget."""
+    folder = tmp_path_factory.mktemp("begun") / "crawl"
+    crawled(web, web.site.seeds, folder, settings={"crawl": {"robots": True}}, budget=60)
+    return folder
+
+
+def course_of(folder: Path) -> list[CoursePoint]:
+    points = read_course(folder / "course.jsonl")
+    for before, after in itertools.pairwise(points):
+        assert (before.position, before.epoch) < (after.position, after.epoch)
+        assert before.time <= after.time
+        assert before.epoch < after.epoch or before.n_done <= after.n_done
+    return points
+
+
+def top_of_folder(folder: Path) -> FrontierTop:
+    top = written_top(folder)
+    assert top is not None
+    return top
+
+
+def test_a_course_leads_from_the_beginning_to_what_the_report_says(web: FakeWeb, begun: Path) -> None:
+    points = course_of(begun)
+    status = folder_status(begun)
+    proved = status.certificate
+    assert proved is not None
+    assert (points[0].position, points[0].n_done, points[0].lower) == (0, 0, 0.0)
+    last = points[-1]
+    assert (last.lower, last.upper, last.blocked) == (proved.lower, proved.upper, proved.blocked)
+    assert (last.position, last.n_done) == (status.position, 60)
+
+
+def test_a_crawl_that_is_gone_on_with_has_one_course(web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    for budget in (20, 50, 90):
+        crawled(web, web.site.seeds, folder, budget=budget)
+    n_done = [point.n_done for point in course_of(folder)]
+    assert {0, 20, 50, 90} <= set(n_done)
+    assert n_done[-1] == 90
+
+
+def test_a_refresh_is_told_apart(web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    crawled(web, web.site.seeds, folder, budget=60)
+    n_first = len(course_of(folder))
+    ori.refresh(folder, budget=40)
+    points = course_of(folder)
+    assert [point.epoch for point in points[:n_first]] == [0] * n_first
+    assert {point.epoch for point in points[n_first:]} == {1}
+    assert points[-1].n_done <= 40
+    top = written_top(folder)
+    assert top is not None
+    assert top.epoch == 1
+
+
+def test_killed_again_and_again_the_course_is_true_to_the_crawl(web: FakeWeb, tmp_path: Path) -> None:
+    command = CrawlCommand(web.address, web.site.seeds, tmp_path / "crawl", "--until", "0.5")
+    for n_requests in (30, 60, 90):
+        before = len(web.requests)
+        with command.started() as process:
+            until(process, lambda n=before + n_requests: len(web.requests) > n)
+        if (command.folder / "crawl.db").exists():
+            course_of(command.folder)
+    command.run()
+    points = course_of(command.folder)
+    status = folder_status(command.folder)
+    assert points[-1].position == status.position
+    assert points[-1].lower >= 0.5
+    top = written_top(command.folder)
+    assert top is not None
+    assert top.position == status.position
+
+
+def test_the_top_of_the_frontier_is_what_explain_says_of_each_page(begun: Path) -> None:
+    top = top_of_folder(begun)
+    assert top.position == folder_status(begun).position
+    assert len(top.pages) == 25
+    for k, page in enumerate(top.pages[:5]):
+        facts = page_facts(begun, page.url)
+        assert facts.waiting is not None
+        assert facts.waiting.n_before == k
+        assert facts.waiting.n_frontier == top.n_frontier
+        assert facts.waiting.priority == page.priority
+        assert (facts.depth, facts.n_sources, facts.is_seed) == (page.depth, page.n_sources, page.is_seed)
+        assert page.strongest_source is None or facts.n_sources > 10 or page.strongest_source in [
+            source.url for source in facts.sources
+        ]  # fmt: skip
+    assert all((page.strongest_source is None) == (page.n_sources == 0) for page in top.pages)
+
+
+def test_it_can_be_told_from_the_folder_alone(begun: Path) -> None:
+    assert retold_top(begun) == top_of_folder(begun)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"pages": [7]}', '{"pages": [{"url": 7}]}', "[" * 9999])
+def test_a_top_that_cannot_be_read_is_none(begun: Path, tmp_path: Path, text: str) -> None:
+    with CrawlFolder.create(tmp_path / "crawl", "") as folder:
+        (folder.path / "frontier.json").write_text(text)
+        assert FrontierTop.of_dict(folder.read_frontier()) is None
+
+
+def test_an_onlooker_sees_what_is_new(web: FakeWeb, tmp_path: Path) -> None:
+    """Looking on is the same as looking for the first time, also after pages have changed in a refresh."""
+    folder = tmp_path / "crawl"
+    onlooker = Onlooker(folder)
+    for budget in (10, 40, 80):
+        crawled(web, web.site.seeds, folder, budget=budget)
+        assert onlooker.look() == folder_status(folder)
+    ori.refresh(folder, budget=60)
+    assert onlooker.look() == folder_status(folder)
+
+
+def test_an_onlooker_notices_another_crawl_in_the_place_of_the_old_one(web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    crawled(web, web.site.seeds, folder, budget=50)
+    onlooker = Onlooker(folder)
+    onlooker.look()
+    folder.rename(tmp_path / "old")
+    crawled(web, web.site.seeds, folder, budget=20)
+    assert onlooker.look() == folder_status(folder)

@@ -1,0 +1,47 @@
+"""A live crawl that has nothing to do but wait does nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from orienteer.fetch.libcurl import Fetcher
+from tests.live.live_crawls import crawled
+
+PLACES = {
+    "http://slow.test/": Answer("at last", delay_s=1.5),
+    "http://fast.test/": "<a href=/1><a href=/2>",
+    "http://fast.test/1": "",
+    "http://fast.test/2": "",
+}
+
+
+@pytest.fixture
+def polls(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The patience of every look for answers."""
+    polls: list[float] = []
+    poll = Fetcher.poll
+
+    def counted(self: Fetcher, timeout_s: float) -> Any:
+        polls.append(timeout_s)
+        return poll(self, timeout_s)
+
+    monkeypatch.setattr(Fetcher, "poll", counted)
+    return polls
+
+
+@pytest.mark.parametrize("goal", [{"budget": 3}, {"until": 0.6, "policy": "breadth-first"}, {}])
+def test_the_last_page_is_awaited_in_peace(goal: dict[str, Any], tmp_path: Path, polls: list[float]) -> None:
+    """Also while hosts could be asked, but no page is wanted any more."""
+    with FakeWeb(MadeSite(PLACES)) as web:
+        report = crawled(
+            web, ["http://slow.test/", "http://fast.test/"], tmp_path, **goal,
+            settings={"politeness": {"delay_s": 0.05, "connections": 1}},
+        )  # fmt: skip
+    assert report.goal_reached
+    assert len(polls) < 100

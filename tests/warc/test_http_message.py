@@ -1,0 +1,60 @@
+"""Responses as archives hold them."""
+
+from __future__ import annotations
+
+import gzip
+
+from orienteer.warc.http_message import resource_of, response_of, truly_coded, without_chunks
+
+BODY = b"<p>some words and some more"
+
+
+def test_a_response_is_taken_apart() -> None:
+    message = response_of(b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nX: a\r\nX: b\r\n\r\n" + BODY)
+    assert message is not None
+    assert (message.status, message.body) == (404, BODY)
+    assert message.headers.get_all("x") == ["a", "b"]
+    assert message.raw_headers.endswith(b"X: b\r\n\r\n")
+
+
+def test_strange_responses() -> None:
+    assert response_of(b"") is None
+    assert response_of(b"GET / HTTP/1.1\r\n\r\n") is None
+    assert response_of(b"HTTP/1.1 2000 Odd\r\n\r\n") is None
+    bare = response_of(b"HTTP/2 200\nA: b\n\nbody")
+    assert bare is not None
+    assert (bare.status, bare.body, bare.headers.get("a")) == (200, b"body", "b")
+    endless = response_of(b"HTTP/1.0 200 OK\r\nA: b")
+    assert endless is not None
+    assert (endless.body, endless.headers.get("a")) == (b"", "b")
+
+
+def test_chunks_are_taken_out_where_there_are_some() -> None:
+    chunked = b"5\r\n<p>so\r\n16 ; a=b\r\nme words and some more\r\n0\r\n\r\n"
+    assert without_chunks(chunked) == BODY
+    assert without_chunks(BODY) == BODY  # only the header was kept
+    assert without_chunks(chunked[:-15]) == BODY[:-8]  # cut off
+    assert without_chunks(b"0\r\n\r\n") == b""
+    message = response_of(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n" + chunked)
+    assert message is not None
+    assert message.body == BODY
+
+
+def test_a_coding_that_is_not_there_is_not_stated() -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n"
+    coded, plain = response_of(head + gzip.compress(BODY)), response_of(head + BODY)
+    assert coded is not None
+    assert plain is not None
+    assert truly_coded(coded, 1000) is coded
+    assert truly_coded(coded, 10) is coded  # too large, but a gzip
+    mended = truly_coded(plain, 1000)
+    assert "content-encoding" not in mended.headers
+    assert b"X-Crawler-Content-Encoding: gzip" in mended.raw_headers
+    assert mended.body == BODY
+
+
+def test_a_file_becomes_a_response() -> None:
+    message = resource_of(BODY, "text/html; charset=utf-8\r\nX: injected")
+    assert (message.status, message.body) == (200, BODY)
+    assert message.headers.get("content-type") == "text/html; charset=utf-8X: injected"
+    assert message.raw_headers.count(b"\r\n") == 3

@@ -1,0 +1,161 @@
+"""Records out of sound files, and out of files with something wrong in them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orienteer.errors import InputError
+from orienteer.files.compressed import zstd
+from orienteer.warc import records as warc_records
+from orienteer.warc.packed import blocks
+from orienteer.warc.records import Reading, Record, records
+from tests.imports.collections_made import response
+
+N = 12
+RECORDS = [response(f"http://a.test/{k}", f"<p>{k} " * (20 + k)) for k in range(N)]
+PLAIN = b"".join(RECORDS)
+BY_RECORD = b"".join(gzip.compress(one) for one in RECORDS)
+FILES = {
+    "x.warc": PLAIN,
+    "x.warc.gz": BY_RECORD,
+    "whole.warc.gz": gzip.compress(PLAIN),
+    "x.warc.zst": b"".join(zstd.compress(one) for one in RECORDS),
+    "whole.warc.zst": zstd.compress(PLAIN),
+}
+
+
+def read(content: bytes, name: str, kinds: tuple[str, ...] = ("response",)) -> tuple[list[Record], Reading]:
+    reading = Reading()
+    found = list(records(blocks(io.BytesIO(content), name, lambda n: None), kinds, reading, name))
+    return found, reading
+
+
+def numbers(found: list[Record]) -> list[int]:
+    return [int(one.headers["warc-target-uri"].rpartition("/")[2]) for one in found]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_sound_file_gives_all_its_records(name: str) -> None:
+    found, reading = read(FILES[name], name)
+    assert numbers(found) == list(range(N))
+    assert found[3].block == RECORDS[3].partition(b"\r\n\r\n")[2][:-4]
+    assert (reading.n_records, reading.n_gaps) == (N, 0)
+
+
+@pytest.mark.parametrize("name", ["x.warc", "x.warc.gz", "x.warc.zst"])
+def test_what_is_damaged_is_passed_over_and_counted(name: str) -> None:
+    pack = {"x.warc": bytes, "x.warc.gz": gzip.compress, "x.warc.zst": zstd.compress}[name]
+    parts = [pack(one) for one in RECORDS]
+    at = 0 if name == "x.warc" else len(parts[6]) // 2  # a page may hold anything; a header may not
+    parts[6] = parts[6][:at] + b"\xff" * 6 + parts[6][at + 6 :]
+    found, reading = read(b"".join(parts), name)
+    assert numbers(found) == [k for k in range(N) if k != 6]
+    assert (reading.n_gaps, reading.first_gap) == (1, f"{name}: after 6 records")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_of_a_file_that_was_cut_off_what_came_before_is_read(name: str) -> None:
+    found, reading = read(FILES[name][:-40], name)
+    assert numbers(found) == list(range(len(found)))
+    assert reading.n_gaps == 1
+    if "whole" not in name:
+        assert len(found) == N - 1
+
+
+def test_a_checksum_that_is_wrong_is_damage() -> None:
+    member = bytearray(gzip.compress(RECORDS[1]))
+    member[-6] ^= 1
+    found, reading = read(gzip.compress(RECORDS[0]) + bytes(member) + gzip.compress(RECORDS[2]), "x.warc.gz")
+    assert numbers(found) == [0, 2]
+    assert reading.n_gaps == 1
+
+
+def test_padding_is_no_damage_and_rubbish_is() -> None:
+    padded = BY_RECORD + bytes(1000)
+    assert read(padded, "x.warc.gz")[1].n_gaps == 0
+    found, reading = read(BY_RECORD + b"rubbish" * 100, "x.warc.gz")
+    assert (len(found), reading.n_gaps) == (N, 1)
+    found, reading = read(b"rubbish\n" + PLAIN, "x.warc")
+    assert (len(found), reading.n_gaps) == (N, 1)
+
+
+def test_lines_may_end_in_a_bare_line_feed_and_kinds_are_told_apart() -> None:
+    bare = PLAIN.replace(b"\r\n", b"\n")
+    lengths_right = b"".join(
+        b"WARC/0.18\nWARC-Type: %s\nContent-Length: 3\n\nabc\n\n" % kind for kind in (b"warcinfo", b"Response")
+    )
+    found, reading = read(lengths_right.replace(b"0.18", b"0.9"), "x.warc")
+    assert [(one.kind, one.block) for one in found] == [("response", b"abc")]
+    assert reading.n_records == 2
+    assert read(bare, "x.warc")[1].n_gaps > 0  # these lengths are wrong
+
+
+def test_a_length_that_is_none_costs_one_record() -> None:
+    spoiled = RECORDS[0] + RECORDS[1].replace(b"Content-Length: ", b"Content-Length: -") + RECORDS[2]
+    found, reading = read(spoiled, "x.warc")
+    assert (numbers(found), reading.n_gaps) == ([0, 2], 1)
+
+
+def test_a_record_that_is_too_large_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc_records, "MAX_BLOCK_BYTES", 1000)
+    large = response("http://a.test/99", "x" * 2000)
+    found, reading = read(RECORDS[0] + large + RECORDS[1], "x.warc")
+    assert (numbers(found), reading.n_too_large, reading.n_gaps) == ([0, 1], 1, 0)
+
+
+def test_what_is_no_archive_at_all_is_refused_before_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as zeros that are packed a thousand times over."""
+    monkeypatch.setattr(warc_records, "_MAX_RUBBISH_BYTES", 10 << 20)
+
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield bytes(1 << 20)
+
+    with pytest.raises(InputError, match="10 MiB without a WARC record"):
+        list(records(endless(), ("response",), Reading(), "x.warc"))
+
+
+def test_an_endless_header_costs_no_memory() -> None:
+    found, reading = read(b"WARC/1.1\r\n" + b"X: y\r\n" * 100_000 + RECORDS[0], "x.warc")
+    assert (numbers(found), reading.n_gaps) == ([0], 1)
+
+
+@given(st.data())
+def test_whatever_happens_to_a_file_only_records_come_out_of_it(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(FILES)))
+    content = bytearray(FILES[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, max(len(content) - 1, 0)))
+        kind = data.draw(st.sampled_from(["flip", "cut", "hole", "insert"]))
+        if kind == "flip" and content:
+            content[at] ^= data.draw(st.integers(1, 255))
+        elif kind == "cut":
+            del content[at:]
+        elif kind == "hole":
+            del content[at : at + data.draw(st.integers(1, 300))]
+        else:
+            content[at:at] = data.draw(st.binary(max_size=50))
+    found, reading = read(bytes(content), name)
+    assert reading.n_records <= N + 1
+    if name in ("x.warc.gz", "x.warc.zst"):  # with checksums nothing but the truth comes out, or nothing
+        originals = [one.partition(b"\r\n\r\n")[2][:-4] for one in RECORDS]
+        if name == "x.warc.gz":
+            assert all(one.block in originals for one in found)
+
+
+def test_the_decoder_is_not_led_astray_by_its_own_magic() -> None:
+    """The three bytes that begin a member may stand anywhere in one."""
+    noise = b"\x1f\x8b\x08" * 50
+    stored = zlib.compressobj(0, zlib.DEFLATED, 31)
+    member = stored.compress(response("http://a.test/1", noise)) + stored.flush()
+    broken = bytearray(member)
+    broken[len(member) // 2] ^= 255
+    found, reading = read(gzip.compress(RECORDS[0]) + bytes(broken) + gzip.compress(RECORDS[2]), "x.warc.gz")
+    assert (numbers(found), reading.n_gaps) == ([0, 2], 1)
