@@ -140,7 +140,7 @@ plan = CrawlPlan.parse(Path(sys.argv[1]).read_text(), sys.argv[1])
 with opened(Path(sys.argv[2]), plan) as live:
     before = compiled()
     watch = Watch(live.intake, live)
-    report = reported(live, watch, live.run(watch.figures))
+    report = reported(live.ledger, watch, live.run(watch.look))
     assert report.figures.n_done == 8, report
     print(*sorted(f"{module}.{name}" for module, name, _ in compiled() - before))
 """
