@@ -20,7 +20,8 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.store.folder import CrawlFolder, estimate_of_folder
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import estimate_of_folder
 from orienteer.store.survey import Survey
 from tests.conftest import random_web
 from tests.live.live_crawls import Tables, Told, crawled
@@ -101,10 +102,9 @@ def test_the_live_estimate_is_the_simulated_one(domain: Domain, select: str, met
 
 def interrupted(domain: Domain, settings: EstimateSettings, every: int) -> tuple[EstimateReport, int]:
     """The estimate, stopped again and again after some pages."""
-    with CrawlFolder.open(domain.folder, read_only=True) as folder:
-        plan = CrawlPlan.parse(folder.settings_text, "crawl.toml")
     for n_runs in range(1, 100):
-        with opened_estimate(domain.folder, plan, settings) as (live, _):
+        with opened_estimate(domain.folder, settings) as estimate:
+            live = estimate.live
             goal = len(live.crawl.order) + every
 
             def tick(live: Any = live, goal: int = goal) -> None:
@@ -114,6 +114,17 @@ def interrupted(domain: Domain, settings: EstimateSettings, every: int) -> tuple
         if why != "interrupted":
             return live_estimate(domain.folder, settings), n_runs
     raise AssertionError("it never came to its end")
+
+
+def test_an_estimate_has_the_folder_for_itself(tmp_path: Path, rng: np.random.Generator) -> None:
+    site = web_of(rng)
+    settings = EstimateSettings(budget=10, rounds=2, settle=0.0)
+    with FakeWeb(site) as web:
+        domain = Domain(site, web, tmp_path / "crawl")
+        with opened_estimate(domain.folder, settings), pytest.raises(CrawlFolderError, match="in use by process"):
+            CrawlFolder.open(domain.folder)
+        with CrawlFolder.open(domain.folder), pytest.raises(CrawlFolderError, match="in use by process"):
+            live_estimate(domain.folder, settings)
 
 
 @pytest.mark.parametrize("workers", [1, 8])

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from orienteer.fake_web.server import FakeWeb
-from orienteer.store.survey import holder_of
+from orienteer.store.lock import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
 from tests.live.live_crawls import crawled

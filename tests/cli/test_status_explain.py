@@ -24,6 +24,7 @@ from orienteer.ledger.plan import CrawlPlan, CrawlSettings
 from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 
 HOSTILE_TITLE = "[red]One[/red] \x1b[2J \u202e"
 ONE = f"<title>{HOSTILE_TITLE}</title><a href=/two>two</a> <a href=/near>near</a> <a href='/q?a[0]=1'>q</a>"
@@ -205,7 +206,7 @@ def test_pages_that_wait_have_a_place(begun: Path) -> None:
 
 
 def urls_of(path: Path) -> list[str]:
-    with CrawlFolder.open(path, read_only=True) as folder:
+    with FolderView.open(path) as folder:
         database = folder.database
         return database.urls(range(database.n_urls()))
 

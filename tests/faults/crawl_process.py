@@ -14,6 +14,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from orienteer.settings import merged, to_toml
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
 from orienteer.store.page_row import PageRow
 
@@ -90,7 +91,7 @@ def acknowledged(folder: Path) -> dict[str, tuple[Any, ...]]:
     """The rows of all pages that are done, by URL, as another process sees them. Each is read back from the archive."""
     if not (folder / "crawl.db").exists():
         return {}
-    with CrawlFolder.open(folder, read_only=True) as crawl:
+    with FolderView.open(folder) as crawl:
         rows = {crawl.database.url(row.id): row for row in _rows(crawl)}
         for url, row in rows.items():
             assert row.archived is None or crawl.archive.read(row.archived).url == url
@@ -105,7 +106,7 @@ class Outcome(NamedTuple):
 
 def outcomes(folder: Path) -> dict[str, Outcome]:
     """What came of each page, in words that do not depend on the order in which pages were found."""
-    with CrawlFolder.open(folder, read_only=True) as crawl:
+    with FolderView.open(folder) as crawl:
         return {
             crawl.database.url(row.id): Outcome(row.outcome, row.status, tuple(sorted(crawl.database.urls(row.links))))
             for row in _rows(crawl)
@@ -114,7 +115,7 @@ def outcomes(folder: Path) -> dict[str, Outcome]:
 
 def order(folder: Path) -> list[str]:
     """The URLs of the pages in the order they were done."""
-    with CrawlFolder.open(folder, read_only=True) as crawl:
+    with FolderView.open(folder) as crawl:
         return [crawl.database.url(row.id) for row in _rows(crawl)]
 
 
@@ -130,7 +131,7 @@ def check_archive(folder: Path) -> None:
     in_archive = archived_urls(folder)
     assert in_archive
     assert len(set(in_archive)) == len(in_archive)
-    with CrawlFolder.open(folder, read_only=True) as crawl:
+    with FolderView.open(folder) as crawl:
         rows = [row for row in _rows(crawl) if row.archived is not None]
         assert [crawl.archive.read(row.archived).url for row in rows if row.archived] == in_archive
         assert crawl.database.urls(row.id for row in rows) == in_archive

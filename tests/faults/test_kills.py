@@ -12,6 +12,7 @@ import pytest
 
 from orienteer.fake_web.server import FakeWeb
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from tests.faults.crawl_process import CrawlCommand, check_archive, order, outcomes
 from tests.faults.kills import Killer, Ordeal
 from tests.faults.webs import RoughWeb
@@ -89,7 +90,7 @@ def test_what_a_killed_process_had_begun_to_write_is_removed(web: FakeWeb, tmp_p
     leftovers = [command.folder / ".new-1-report.json", command.folder / "checkpoints" / ".new-1-latest.npz"]
     for leftover in leftovers:
         leftover.write_bytes(b"half a file")
-    with CrawlFolder.open(command.folder, read_only=True):
+    with FolderView.open(command.folder):
         assert all(leftover.exists() for leftover in leftovers)
     with CrawlFolder.open(command.folder):
         assert not any(leftover.exists() for leftover in leftovers)

@@ -9,7 +9,7 @@ import pytest
 import trustme
 
 from orienteer.answers.answer import Fetched, Request
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
 from tests.fetch.servers import Script, ScriptedServer
 
@@ -19,7 +19,7 @@ def loopback(**settings) -> FetchSettings:
     return FetchSettings(**{"allow_private": True, "timeout_s": 10, "connect_timeout_s": 5, **settings})
 
 
-def fetched(fetcher: Fetcher, *requests: Request | str) -> list[Fetched]:
+def fetched(fetcher: LibcurlFetcher, *requests: Request | str) -> list[Fetched]:
     """What came of the requests, in their order; a text is a URL."""
     asked = [request if isinstance(request, Request) else Request(request, -1) for request in requests]
     for page, request in enumerate(asked):
@@ -38,7 +38,7 @@ def fetch() -> Callable[..., Fetched]:
     """Fetch the answer that a script sends."""
 
     def one(script: Script, request: Request | None = None, **settings) -> Fetched:
-        with ScriptedServer(script) as server, Fetcher(loopback(**settings)) as fetcher:
+        with ScriptedServer(script) as server, LibcurlFetcher(loopback(**settings)) as fetcher:
             request = request or Request("/", 0)
             return fetched(fetcher, request._replace(url=server.url.rstrip("/") + request.url))[0]
 

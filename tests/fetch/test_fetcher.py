@@ -10,7 +10,7 @@ import time
 import pytest
 
 from orienteer.answers.answer import Request
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.transfer import MAX_HEADERS
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
@@ -162,7 +162,7 @@ def test_an_error_is_known_by_its_status_even_if_its_body_never_ends(fetch):
 
 
 def test_nobody_there_is_no_connection():
-    with socket.socket() as unused, Fetcher(loopback()) as fetcher:
+    with socket.socket() as unused, LibcurlFetcher(loopback()) as fetcher:
         unused.bind(("127.0.0.1", 0))
         result = fetched(fetcher, f"http://127.0.0.1:{unused.getsockname()[1]}/")[0]
     assert (result.outcome, result.status, result.address) == (Outcome.NO_CONNECTION, 0, "")
@@ -176,7 +176,7 @@ def test_a_connection_that_is_not_taken_up_is_given_up():
         for waiting in (first, second):  # as many as fit, and one more
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
-        with Fetcher(loopback(connect_timeout_s=0.3)) as fetcher:
+        with LibcurlFetcher(loopback(connect_timeout_s=0.3)) as fetcher:
             result = fetched(fetcher, f"http://127.0.0.1:{full.getsockname()[1]}/")[0]
     assert result.outcome is Outcome.TIMED_OUT
     assert "Connection timed out" in result.detail or "connect" in result.detail.lower()
@@ -268,7 +268,10 @@ def test_of_a_robots_txt_that_is_too_large_the_beginning_is_taken(fetch, says_le
 
 
 def test_we_say_who_we_are_and_what_we_want():
-    with ScriptedServer(answer(PAGE)) as server, Fetcher(loopback(user_agent="Tester/1 (me@example.org)")) as fetcher:
+    with (
+        ScriptedServer(answer(PAGE)) as server,
+        LibcurlFetcher(loopback(user_agent="Tester/1 (me@example.org)")) as fetcher,
+    ):
         fetched(fetcher, server.url + "a|b%20c?d='e'&f=%C3%A4")
     request = server.requests[0].decode()
     assert request.startswith("GET /a|b%20c?d='e'&f=%C3%A4 HTTP/1.1\r\n")
@@ -284,7 +287,7 @@ def test_we_say_who_we_are_and_what_we_want():
 
 def test_the_headers_of_a_request_are_for_it_alone():
     tag = b'"\xe4\xff"'.decode("latin-1")
-    with ScriptedServer(answer(PAGE, "200 OK", "Connection: close")) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(answer(PAGE, "200 OK", "Connection: close")) as server, LibcurlFetcher(loopback()) as fetcher:
         fetched(fetcher, Request(server.url, 0, headers=(("If-None-Match", tag), ("X", "a\r\nEvil: b\0"))))
         fetched(fetcher, server.url)
         fetched(fetcher, Request(server.url, 0, headers=(("X", "→"),)))
@@ -299,21 +302,21 @@ def test_the_headers_of_a_request_are_for_it_alone():
 def test_cookies_are_kept_only_if_wanted():
     for wanted in (False, True):
         scripts = [answer(PAGE, "200 OK", "Set-Cookie: a=1", "Connection: close"), answer(PAGE)]
-        with ScriptedServer(*scripts) as server, Fetcher(loopback(cookies=wanted)) as fetcher:
+        with ScriptedServer(*scripts) as server, LibcurlFetcher(loopback(cookies=wanted)) as fetcher:
             fetched(fetcher, server.url)
             fetched(fetcher, server.url, server.url)  # by two handles
         assert [b"Cookie: a=1" in request for request in server.requests] == [False, wanted, wanted]
 
 
 def test_a_connection_is_used_again():
-    with KeepAliveServer(lambda host, path: answer(path.encode())) as server, Fetcher(loopback()) as fetcher:
+    with KeepAliveServer(lambda host, path: answer(path.encode())) as server, LibcurlFetcher(loopback()) as fetcher:
         for n in range(20):
             assert fetched(fetcher, f"http://127.0.0.1:{server.port}/{n}")[0].content == b"/%d" % n
         assert (server.n_connections, server.n_requests) == (1, 20)
 
 
 def test_a_connection_that_was_closed_meanwhile_is_no_failure():
-    with ScriptedServer(answer(PAGE)) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(answer(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
         results = [fetched(fetcher, server.url)[0] for _ in range(5)]
     assert [result.outcome for result in results] == [Outcome.OK] * 5
     assert len(server.requests) == 5
@@ -321,7 +324,7 @@ def test_a_connection_that_was_closed_meanwhile_is_no_failure():
 
 def test_nothing_of_one_fetch_is_left_in_the_next():
     scripts = [answer(PAGE, "200 OK", "X-First: 1"), answer(b"no", "404 No"), b"", silence, answer(PAGE)]
-    with ScriptedServer(*scripts) as server, Fetcher(loopback(timeout_s=0.4)) as fetcher:
+    with ScriptedServer(*scripts) as server, LibcurlFetcher(loopback(timeout_s=0.4)) as fetcher:
         results = [fetched(fetcher, server.url)[0] for _ in range(5)]
         nowhere = fetched(fetcher, "http://a$b.example/")[0]
     assert [result.body for result in results] == [PAGE, b"no", b"", b"", PAGE]
@@ -332,7 +335,7 @@ def test_nothing_of_one_fetch_is_left_in_the_next():
 
 
 def test_what_is_cancelled_is_reported_and_the_fetcher_goes_on():
-    with ScriptedServer(silence, silence, answer(PAGE)) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(silence, silence, answer(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
         for page in range(2):
             fetcher.start(Request(server.url, page))
         assert fetcher.poll(0.05) == []
@@ -346,7 +349,7 @@ def test_what_is_cancelled_is_reported_and_the_fetcher_goes_on():
 
 
 def test_polling_with_nothing_under_way_waits_for_its_time():
-    with Fetcher(loopback()) as fetcher:
+    with LibcurlFetcher(loopback()) as fetcher:
         before = time.monotonic()
         assert fetcher.poll(0.05) == []
         assert time.monotonic() - before >= 0.05
@@ -355,7 +358,7 @@ def test_polling_with_nothing_under_way_waits_for_its_time():
 
 def test_closing_breaks_off_what_is_under_way():
     with ScriptedServer(silence) as server:
-        fetcher = Fetcher(loopback())
+        fetcher = LibcurlFetcher(loopback())
         fetcher.start(Request(server.url, 0))
         fetcher.poll(0.05)
         fetcher.close()

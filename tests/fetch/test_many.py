@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.answers.answer import Request
-from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, Fetcher
+from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, LibcurlFetcher
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import KeepAliveServer, ScriptedServer, answer, silence
@@ -28,7 +28,7 @@ def n_open_files() -> int:
 
 
 def test_300_hosts_at_once():
-    with KeepAliveServer(echo) as server, Fetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+    with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
         names = [f"host-{n}.example/{n}" for n in range(300)]
         results = fetched(fetcher, *(f"http://{name}" for name in names))
     assert [result.content.decode() for result in results] == names
@@ -36,7 +36,7 @@ def test_300_hosts_at_once():
 
 
 def test_1000_requests_with_200_under_way():
-    with KeepAliveServer(echo) as server, Fetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+    with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
         seen: Counter[int] = Counter()
         n_started = 0
         while len(seen) < 1000:
@@ -57,7 +57,7 @@ def test_open_files_stay_few_and_all_are_closed():
     with KeepAliveServer(echo) as server:
         gc.collect()
         before = n_open_files()
-        with Fetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+        with LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
             most = 0
             for start in range(0, 1000, 50):
                 fetched(fetcher, *(f"http://host-{start + n}.example/" for n in range(50)))
@@ -71,7 +71,10 @@ def test_open_files_stay_few_and_all_are_closed():
 def test_failed_and_forbidden_fetches_leave_no_files_open():
     with ScriptedServer(b"") as server:
         before = n_open_files()
-        with Fetcher(loopback(allow_private=False)) as strict, Fetcher(loopback(timeout_s=0.2)) as lenient:
+        with (
+            LibcurlFetcher(loopback(allow_private=False)) as strict,
+            LibcurlFetcher(loopback(timeout_s=0.2)) as lenient,
+        ):
             for _ in range(20):
                 fetched(strict, server.url)
                 fetched(lenient, server.url, "http://no-such-name.invalid/", "http://[::1]:1/")
@@ -101,7 +104,7 @@ def on_alarm():
 
 def test_signals_whose_handlers_set_a_flag_disturb_nothing(on_alarm, capfd):
     flags = []
-    with KeepAliveServer(echo) as server, Fetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+    with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
         on_alarm(lambda *_: flags.append(1))
         results = fetched(fetcher, *(f"http://host-{n % 40}.example/{n}" for n in range(400)))
     assert flags
@@ -110,7 +113,7 @@ def test_signals_whose_handlers_set_a_flag_disturb_nothing(on_alarm, capfd):
 
 
 def test_an_interrupt_while_waiting_comes_out_of_poll():
-    with ScriptedServer(silence) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(silence) as server, LibcurlFetcher(loopback()) as fetcher:
         fetcher.start(Request(server.url, 0))
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
@@ -129,7 +132,7 @@ def test_an_interrupt_in_a_callback_of_a_fetch_comes_out_of_poll(monkeypatch, ca
     with ScriptedServer(answer(b"page")) as server:
         with monkeypatch.context() as patched:
             patched.setattr(f"orienteer.fetch.transfer.Transfer.{callback}", interrupted)
-            fetcher = Fetcher(loopback(allow_private=callback != "_on_open", timeout_s=5))
+            fetcher = LibcurlFetcher(loopback(allow_private=callback != "_on_open", timeout_s=5))
         with fetcher:
             fetcher.start(Request(server.url, 7))
             with pytest.raises(Interrupted):
@@ -140,22 +143,22 @@ def test_an_interrupt_in_a_callback_of_a_fetch_comes_out_of_poll(monkeypatch, ca
 
 def test_after_an_interrupt_in_the_socket_callback_the_fetcher_starts_over(capfd):
     class Interrupting:
-        """An epoll that is interrupted when the first socket is registered."""
+        """A selector that is interrupted when the first socket is registered."""
 
-        def __init__(self, epoll) -> None:
-            self.epoll, self.n_times = epoll, 0
+        def __init__(self, selector) -> None:
+            self.selector, self.n_times = selector, 0
 
         def register(self, *arguments) -> None:
             self.n_times += 1
             if self.n_times == 1:
                 raise Interrupted
-            self.epoll.register(*arguments)
+            self.selector.register(*arguments)
 
         def __getattr__(self, name: str):
-            return getattr(self.epoll, name)
+            return getattr(self.selector, name)
 
-    with KeepAliveServer(echo) as server, Fetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
-        fetcher._epoll = Interrupting(fetcher._epoll)
+    with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+        fetcher._selector = Interrupting(fetcher._selector)
         for page in range(3):
             fetcher.start(Request(f"http://host-{page}.example/", page))
         with pytest.raises(Interrupted):
@@ -168,7 +171,7 @@ def test_after_an_interrupt_in_the_socket_callback_the_fetcher_starts_over(capfd
 
 
 def test_a_fetch_started_after_an_interrupt_is_reported_too():
-    with KeepAliveServer(echo) as server, Fetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+    with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
         fetcher._multi.close()  # what libcurl then refuses with the same error as after an interrupt
         fetcher.start(Request("http://one.example/", 1))
         assert [result.outcome for result in fetcher.poll(5)] == [Outcome.CANCELLED]

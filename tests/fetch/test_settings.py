@@ -7,7 +7,7 @@ import math
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
 
 
@@ -57,7 +57,7 @@ def test_nonsense_is_refused(name, value):
     ],
 )
 def test_sense_is_accepted_by_libcurl_too(settings):
-    Fetcher(FetchSettings(**settings)).close()
+    LibcurlFetcher(FetchSettings(**settings)).close()
 
 
 def test_only_one_way_can_be_named():
@@ -67,7 +67,7 @@ def test_only_one_way_can_be_named():
 
 def test_a_certificate_file_must_exist(tmp_path):
     with pytest.raises(InputError, match="no such file"):
-        Fetcher(FetchSettings(ca_file=str(tmp_path / "none.pem")))
+        LibcurlFetcher(FetchSettings(ca_file=str(tmp_path / "none.pem")))
 
 
 @pytest.mark.parametrize(

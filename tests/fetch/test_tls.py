@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from orienteer.answers.meaning import Verdict, meaning_of
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import ScriptedServer, answer
@@ -34,13 +34,13 @@ def tls(authority) -> ssl.SSLContext:
 
 
 def test_a_certificate_of_a_trusted_authority_is_fine(tls, ca_file):
-    with ScriptedServer(answer(PAGE), tls=tls) as server, Fetcher(loopback(ca_file=ca_file)) as fetcher:
+    with ScriptedServer(answer(PAGE), tls=tls) as server, LibcurlFetcher(loopback(ca_file=ca_file)) as fetcher:
         result = fetched(fetcher, server.url)[0]
     assert (result.outcome, result.content, result.protocol) == (Outcome.OK, PAGE, "http/1.1")
 
 
 def test_an_unknown_authority_is_not_trusted(tls):
-    with ScriptedServer(answer(PAGE), tls=tls) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(answer(PAGE), tls=tls) as server, LibcurlFetcher(loopback()) as fetcher:
         result = fetched(fetcher, server.url)[0]
     assert (result.outcome, result.status, result.body) == (Outcome.TLS_FAILED, 0, b"")
     assert "certificate" in result.detail
@@ -50,13 +50,13 @@ def test_an_unknown_authority_is_not_trusted(tls):
 def test_a_certificate_must_be_for_the_host_of_the_url(tls, ca_file):
     with ScriptedServer(answer(PAGE), tls=tls) as server:
         settings = {"ca_file": ca_file, "connect_to": f"127.0.0.1:{server.port}"}
-        with Fetcher(loopback(**settings)) as fetcher:
+        with LibcurlFetcher(loopback(**settings)) as fetcher:
             right, wrong = fetched(fetcher, "https://safe.example/", "https://other.example/")
     assert (right.outcome, wrong.outcome) == (Outcome.OK, Outcome.TLS_FAILED)
 
 
 def test_certificates_need_not_be_verified(tls):
-    with ScriptedServer(answer(PAGE), tls=tls) as server, Fetcher(loopback(verify_tls=False)) as fetcher:
+    with ScriptedServer(answer(PAGE), tls=tls) as server, LibcurlFetcher(loopback(verify_tls=False)) as fetcher:
         assert fetched(fetcher, server.url)[0].outcome is Outcome.OK
 
 
@@ -70,7 +70,7 @@ class HastyServer(ScriptedServer):
 
 
 def test_a_server_without_tls_has_failed_at_it():
-    with HastyServer(answer(PAGE)) as server, Fetcher(loopback()) as fetcher:
+    with HastyServer(answer(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
         result = fetched(fetcher, server.url.replace("http:", "https:"))[0]
     assert (result.outcome, result.status) == (Outcome.TLS_FAILED, 0)
 
@@ -103,7 +103,7 @@ class TwoServer(ScriptedServer):
 @pytest.mark.parametrize(("http2", "protocol"), [(True, "h2"), (False, "http/1.1")])
 def test_http2_is_spoken_where_both_sides_want_it(authority, ca_file, http2, protocol):
     tls = context(authority, "127.0.0.1", alpn=("h2", "http/1.1"))
-    with TwoServer(answer(PAGE), tls=tls) as server, Fetcher(loopback(ca_file=ca_file, http2=http2)) as fetcher:
+    with TwoServer(answer(PAGE), tls=tls) as server, LibcurlFetcher(loopback(ca_file=ca_file, http2=http2)) as fetcher:
         results = [fetched(fetcher, server.url)[0] for _ in range(3)]
     assert [result.outcome for result in results] == [Outcome.OK] * 3
     assert {result.protocol for result in results} == {protocol}

@@ -10,7 +10,7 @@ import pycurl
 import pytest
 
 from orienteer.fetch import transfer
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
@@ -41,7 +41,7 @@ PAGE = answer(b"secret", "200 OK", "Connection: close")
 )
 def test_loopback_is_forbidden_by_whatever_name(host):
     family = socket.AF_INET6 if host in ("[::1]", "[::]") else socket.AF_INET
-    with ScriptedServer(PAGE, family=family) as server, Fetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with ScriptedServer(PAGE, family=family) as server, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
         result = fetched(fetcher, f"http://{host}:{server.port}/")[0]
     assert (result.outcome, result.status, result.address) == (Outcome.FORBIDDEN_ADDRESS, 0, "")
     assert result.detail.endswith((" is loopback", " is unspecified"))
@@ -50,14 +50,14 @@ def test_loopback_is_forbidden_by_whatever_name(host):
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "[fe80::1]", "[fd00::1]"])
 def test_private_networks_are_forbidden(host):
-    with Fetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
         result = fetched(fetcher, f"https://{host}/")[0]
     assert result.outcome is Outcome.FORBIDDEN_ADDRESS
     assert host.strip("[]") in result.detail
 
 
 def test_what_is_allowed_is_not_checked():
-    with ScriptedServer(PAGE) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(PAGE) as server, LibcurlFetcher(loopback()) as fetcher:
         results = fetched(fetcher, f"http://127.0.0.1:{server.port}/", f"http://localhost:{server.port}/")
     assert [result.outcome for result in results] == [Outcome.OK, Outcome.OK]
 
@@ -66,14 +66,14 @@ def forbid_only(address: str):
     return lambda asked: "forbidden by the test" if asked == address else None
 
 
-def resolve(fetcher: Fetcher, *rules: str) -> None:
+def resolve(fetcher: LibcurlFetcher, *rules: str) -> None:
     """Tell the handle that is used next what names resolve to."""
     fetcher._idle[-1].curl.setopt(pycurl.RESOLVE, list(rules))
 
 
 def test_a_name_is_judged_by_what_it_resolves_to_each_time(monkeypatch):
     monkeypatch.setattr(transfer, "forbidden_reason", forbid_only("127.0.0.2"))
-    with ScriptedServer(PAGE) as server, Fetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with ScriptedServer(PAGE) as server, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
         name = f"rebound.example:{server.port}"
         resolve(fetcher, f"{name}:127.0.0.1")
         first = fetched(fetcher, f"http://{name}/")[0]
@@ -85,7 +85,7 @@ def test_a_name_is_judged_by_what_it_resolves_to_each_time(monkeypatch):
 
 def test_of_several_addresses_the_allowed_ones_are_tried(monkeypatch):
     monkeypatch.setattr(transfer, "forbidden_reason", forbid_only("127.0.0.2"))
-    with ScriptedServer(PAGE) as server, Fetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with ScriptedServer(PAGE) as server, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
         name = f"both.example:{server.port}"
         resolve(fetcher, f"{name}:127.0.0.2,127.0.0.1")
         result = fetched(fetcher, f"http://{name}/")[0]
@@ -94,7 +94,7 @@ def test_of_several_addresses_the_allowed_ones_are_tried(monkeypatch):
 
 def test_an_allowed_address_where_nobody_is_counts_more_than_a_forbidden_one(monkeypatch):
     monkeypatch.setattr(transfer, "forbidden_reason", forbid_only("127.0.0.2"))
-    with socket.socket() as unused, Fetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with socket.socket() as unused, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
         unused.bind(("127.0.0.1", 0))
         name = f"both.example:{unused.getsockname()[1]}"
         resolve(fetcher, f"{name}:127.0.0.2,127.0.0.1")
@@ -108,7 +108,7 @@ def test_no_sockets_left_is_no_connection(monkeypatch):
 
     monkeypatch.setattr(transfer, "forbidden_reason", lambda address: None)
     monkeypatch.setattr(transfer, "_HandedOver", no_socket)
-    with Fetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
         assert fetched(fetcher, "http://127.0.0.1:9/")[0].outcome is Outcome.NO_CONNECTION
 
 
@@ -132,7 +132,7 @@ def test_no_sockets_left_is_no_connection(monkeypatch):
     ],
 )
 def test_a_url_without_an_address_is_an_outcome(url):
-    with Fetcher(loopback()) as fetcher:
+    with LibcurlFetcher(loopback()) as fetcher:
         result = fetched(fetcher, url)[0]
         assert (result.outcome, result.status, result.request.url) == (Outcome.NO_ADDRESS, 0, url)
         assert result.detail
@@ -140,21 +140,24 @@ def test_a_url_without_an_address_is_an_outcome(url):
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "file:///etc/hostname", "gopher://127.0.0.1/", "ws://127.0.0.1/"])
 def test_only_the_web_is_fetched(url):
-    with Fetcher(loopback()) as fetcher:
+    with LibcurlFetcher(loopback()) as fetcher:
         result = fetched(fetcher, url)[0]
     assert (result.outcome, result.body) == (Outcome.BROKEN, b"")
     assert "disabled" in result.detail or "not supported" in result.detail
 
 
 def test_credentials_in_a_url_are_not_sent():
-    with ScriptedServer(PAGE) as server, Fetcher(loopback()) as fetcher:
+    with ScriptedServer(PAGE) as server, LibcurlFetcher(loopback()) as fetcher:
         result = fetched(fetcher, f"http://me:secret@127.0.0.1:{server.port}/")[0]
     assert result.outcome is Outcome.BROKEN
     assert server.requests == []
 
 
 def test_a_whole_web_on_one_port():
-    with ScriptedServer(PAGE) as server, Fetcher(FetchSettings(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+    with (
+        ScriptedServer(PAGE) as server,
+        LibcurlFetcher(FetchSettings(connect_to=f"127.0.0.1:{server.port}")) as fetcher,
+    ):
         results = fetched(fetcher, "http://one.example/a", "http://two.example:8080/", "http://10.0.0.1/")
     assert [result.outcome for result in results] == [Outcome.OK] * 3
     hosts = {request.split(b"\r\n")[1] for request in server.requests}
@@ -162,14 +165,20 @@ def test_a_whole_web_on_one_port():
 
 
 def test_a_proxy_is_asked_for_the_whole_url():
-    with ScriptedServer(PAGE) as proxy, Fetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher:
+    with (
+        ScriptedServer(PAGE) as proxy,
+        LibcurlFetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher,
+    ):
         result = fetched(fetcher, "http://one.example/a")[0]
     assert (result.outcome, result.address) == (Outcome.OK, "127.0.0.1")
     assert proxy.requests[0].startswith(b"GET http://one.example/a HTTP/1.1\r\nHost: one.example\r\n")
 
 
 def test_a_proxy_is_not_asked_for_literal_addresses():
-    with ScriptedServer(PAGE) as proxy, Fetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher:
+    with (
+        ScriptedServer(PAGE) as proxy,
+        LibcurlFetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher,
+    ):
         urls = ["http://127.0.0.1/", "http://localhost/", "http://0x7f.1/", "https://[::1]/", "http://192.168.0.1/"]
         results = fetched(fetcher, *urls)
     assert [result.outcome for result in results] == [Outcome.FORBIDDEN_ADDRESS] * 5
@@ -180,7 +189,7 @@ def test_a_proxy_that_is_not_there_is_no_connection():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         for proxy in (f"http://127.0.0.1:{unused.getsockname()[1]}", "http://no-such-name.invalid:1"):
-            with Fetcher(FetchSettings(proxy=proxy)) as fetcher:
+            with LibcurlFetcher(FetchSettings(proxy=proxy)) as fetcher:
                 assert fetched(fetcher, "http://one.example/")[0].outcome is Outcome.NO_CONNECTION
 
 
@@ -190,7 +199,10 @@ def test_what_a_proxy_says_before_the_server_is_dropped():
         connection.recv(1 << 16)
         connection.sendall(b"no tls here")
 
-    with ScriptedServer(tunnel) as proxy, Fetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher:
+    with (
+        ScriptedServer(tunnel) as proxy,
+        LibcurlFetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher,
+    ):
         result = fetched(fetcher, "https://one.example/")[0]
     assert proxy.requests[0].startswith(b"CONNECT one.example:443 HTTP/1.1\r\n")
     assert (result.outcome, result.status, len(result.headers)) == (Outcome.TLS_FAILED, 0, 0)
@@ -200,10 +212,10 @@ def test_the_environment_names_no_proxy(monkeypatch):
     with ScriptedServer(PAGE) as server, ScriptedServer(PAGE) as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, "http://127.0.0.1:1")
-        with Fetcher(loopback()) as fetcher:
+        with LibcurlFetcher(loopback()) as fetcher:
             assert fetched(fetcher, server.url)[0].outcome is Outcome.OK
         monkeypatch.setenv("no_proxy", "*")
-        with Fetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher:
+        with LibcurlFetcher(FetchSettings(proxy=f"http://127.0.0.1:{proxy.port}")) as fetcher:
             assert fetched(fetcher, "http://one.example/")[0].outcome is Outcome.OK
     assert len(proxy.requests) == 1
 
@@ -226,7 +238,7 @@ def test_a_socks_proxy_is_spoken_to_in_its_language():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve)
         thread.start()
-        with Fetcher(FetchSettings(proxy=f"socks5h://127.0.0.1:{listener.getsockname()[1]}")) as fetcher:
+        with LibcurlFetcher(FetchSettings(proxy=f"socks5h://127.0.0.1:{listener.getsockname()[1]}")) as fetcher:
             result = fetched(fetcher, "http://one.example/")[0]
         thread.join(10)
     assert (result.outcome, result.content) == (Outcome.OK, b"secret")

@@ -17,7 +17,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.replay import replay
 from orienteer.inspect.snapshot import graph_of_crawl
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from tests.conftest import random_web
 from tests.imports.collections_made import digest, record, response, write, write_wacz
 from tests.live.live_crawls import Told, crawled, hub
@@ -109,7 +109,7 @@ def test_pages_are_told_from_the_seeds_on(tmp_path: Path) -> None:
     assert f"{A}/other-none" not in told.urls
     assert (report.n_fetched, report.n_failed, report.n_unlinked, report.n_outside) == (5, 2, 2, 1)
     # When it was fetched is what the collection says.
-    with CrawlFolder.open(tmp_path / "crawl", read_only=True) as folder:
+    with FolderView.open(tmp_path / "crawl") as folder:
         assert folder.database.get("imported_times") == [1714521600.0, 1714608000.0]
 
 

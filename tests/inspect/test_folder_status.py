@@ -17,9 +17,9 @@ from orienteer.ledger.plan import CrawlPlan, CrawlSettings
 from orienteer.ledger.scope import ScopeSettings
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.lock import holder_of
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse
-from orienteer.store.survey import holder_of
 
 PLAN = CrawlPlan(CrawlSettings(seeds=("http://a.test/",), until=0.9), ScopeSettings("web"))
 URLS = [

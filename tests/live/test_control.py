@@ -16,8 +16,8 @@ from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.folder_status import folder_status
 from orienteer.live.control import OUTPUT, StartedCrawl, ask_to_stop, why_not_on
-from orienteer.store.folder import CrawlFolder, FolderLock
-from orienteer.store.survey import holder_of
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.lock import FolderLock, holder_of
 from tests.cli.live_process import wait_until
 from tests.live.live_crawls import crawled
 from tests.web.slow_crawl import SlowCrawl, slow_web

@@ -10,7 +10,7 @@ import pytest
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
 from tests.live.live_crawls import crawled
 
 PLACES = {
@@ -25,13 +25,13 @@ PLACES = {
 def polls(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The patience of every look for answers."""
     polls: list[float] = []
-    poll = Fetcher.poll
+    poll = LibcurlFetcher.poll
 
-    def counted(self: Fetcher, timeout_s: float) -> Any:
+    def counted(self: LibcurlFetcher, timeout_s: float) -> Any:
         polls.append(timeout_s)
         return poll(self, timeout_s)
 
-    monkeypatch.setattr(Fetcher, "poll", counted)
+    monkeypatch.setattr(LibcurlFetcher, "poll", counted)
     return polls
 
 

@@ -14,7 +14,7 @@ from orienteer.fake_web.site import RequestHeaders, place_of
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.live.session import Report
 from orienteer.pages.states import PageState
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from tests.conftest import SHARED_DATA
 from tests.live.live_crawls import Told, crawled
 
@@ -113,7 +113,7 @@ def test_every_page_that_the_graph_reaches_is_stored(docs: Crawled) -> None:
 
 
 def test_what_is_stored_is_what_is_served(docs: Crawled) -> None:
-    with CrawlFolder.open(docs.folder, read_only=True) as folder:
+    with FolderView.open(docs.folder) as folder:
         for url, row in docs.told.rows.items():
             if row is None or row.outcome != "ok":
                 continue

@@ -21,6 +21,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.session import opened, plan_of_folder, refresh
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from orienteer.store.visits import VisitKind
 from tests.conftest import random_web
 from tests.live.live_crawls import hub
@@ -113,7 +114,7 @@ def test_the_archive_still_gives_back_every_page(make: Make) -> None:
     web = make()
     web.site.edit("http://a.test/y", "<title>Y2</title>")
     web.refresh()
-    with CrawlFolder.open(web.folder, read_only=True) as folder:
+    with FolderView.open(web.folder) as folder:
         for url, row in web.rows().items():
             assert row.archived is not None
             page = folder.archive.read(row.archived)
@@ -293,7 +294,7 @@ def test_a_refresh_finds_what_has_changed_and_nothing_else(make: Make, number: i
         assert web.of_kind(VisitKind.MISSING) >= changes.deleted
         assert web.of_kind(VisitKind.NOT_MODIFIED) <= had - changes.edited - changes.deleted
         rows = web.rows()
-        with CrawlFolder.open(web.folder, read_only=True) as folder:
+        with FolderView.open(web.folder) as folder:
             for url in web.of_kind(VisitKind.NEW, VisitKind.CHANGED, VisitKind.NOT_MODIFIED):
                 place = rows[url].archived
                 assert place is not None

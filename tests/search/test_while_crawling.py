@@ -16,7 +16,8 @@ from orienteer.fake_web.process import served_elsewhere
 from orienteer.fake_web.site import MadeSite
 from orienteer.search.indexing import index_folder, update_index
 from orienteer.search.search_index import SearchIndex
-from orienteer.store.folder import CrawlFolder, FolderLock
+from orienteer.store.folder_view import FolderView
+from orienteer.store.lock import FolderLock
 from tests.faults.crawl_process import CrawlCommand
 from tests.search.small_webs import HandmadeCrawl, page
 
@@ -100,7 +101,7 @@ def test_fifty_people_search_while_a_crawl_goes_on(tmp_path: Path) -> None:
 
 def _n_done(folder: Path) -> int:
     try:
-        with CrawlFolder.open(folder, read_only=True) as crawl:
+        with FolderView.open(folder) as crawl:
             return crawl.database.next_position()
     except CrawlFolderError:  # it is not there yet
         return 0

@@ -10,6 +10,7 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from tests.store.small_crawls import add_pages, check_pages, url
 
 N_PAGES = 300
@@ -29,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read_everything(path: Path, read_only: bool) -> None:
     """Each way of reading goes through the whole database."""
-    with CrawlFolder.open(path, read_only) as folder:
+    with (FolderView if read_only else CrawlFolder).open(path) as folder:
         database = folder.database
         for block in database.url_blocks():
             assert isinstance(block, bytes)

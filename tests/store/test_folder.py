@@ -14,7 +14,10 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.database import Database
-from orienteer.store.folder import CrawlFolder, settings_of_folder
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import FolderView
+from orienteer.store.record import ArchivedResponse
 from tests.store.small_crawls import add_page, add_pages, check_pages
 
 SETTINGS = "[crawl]\nname = 'é'\n"
@@ -177,7 +180,7 @@ def test_one_process_at_a_time_may_write(tmp_path: Path) -> None:
         for attempt in (CrawlFolder.open, lambda path: CrawlFolder.open_or_create(path, SETTINGS)):
             with pytest.raises(CrawlFolderError, match=f"^{tmp_path} is in use by process {other.pid}$"):
                 attempt(tmp_path)
-        CrawlFolder.open(tmp_path, read_only=True).close()
+        FolderView.open(tmp_path).close()
         other.kill()
     CrawlFolder.open(tmp_path).close()
 
@@ -190,22 +193,42 @@ def test_the_same_process_may_not_write_twice(tmp_path: Path) -> None:
     CrawlFolder.open(tmp_path).close()
 
 
-def test_a_reader_sees_what_is_acknowledged_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_reader_sees_one_moment(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path, SETTINGS) as writer:
         add_pages(writer, 0, 3)
-        with CrawlFolder.open(tmp_path, read_only=True) as reader:
+        with FolderView.open(tmp_path) as reader:
             check_pages(reader, 3)
             add_page(writer, 3)
-            assert reader.database.next_position() == 3
             writer.acknowledge()
-            check_pages(reader, 4)
+            assert reader.database.next_position() == 3
             with pytest.raises(CrawlFolderError, match="may not be written"):
                 add_page(reader, 4)
+        with FolderView.open(tmp_path) as reader:
+            check_pages(reader, 4)
         add_page(writer, 4)
-        CrawlFolder.open(tmp_path, read_only=True).close()  # must not cut off what the writer is about to acknowledge
+        FolderView.open(tmp_path).close()  # must not cut off what the writer is about to acknowledge
         writer.acknowledge()
     with CrawlFolder.open(tmp_path) as folder:
         check_pages(folder, 5)
+
+
+def test_what_is_opened_to_be_read_cannot_be_written(tmp_path: Path) -> None:
+    with CrawlFolder.create(tmp_path, SETTINGS) as writer:
+        add_pages(writer, 0, 3)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    writing = {name for name in dir(CrawlFolder) if name.startswith(("write", "acknowledge", "create"))}
+    assert len(writing) > 6, "there is something to be kept from"
+    assert not writing & set(dir(FolderView))
+    with FolderView.open(tmp_path) as reader:
+        check_pages(reader, 3)
+        assert (reader.read_checkpoint(), reader.read_ranks(), reader.read_frontier()) == (None, None, None)
+        with pytest.raises(CrawlFolderError):
+            reader.database.set("a", 1)
+        with pytest.raises(CrawlFolderError):
+            reader.archive.append(ArchivedResponse("http://a.org/", 0.0, b"HTTP/1.1 200 OK\r\n\r\n", b""))
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path: after[path] for path in before} == before
+    assert {path.name for path in after.keys() - before.keys()} <= {"crawl.db-shm", "crawl.db-wal"}, "SQLite's own"
 
 
 # The other files

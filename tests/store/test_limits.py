@@ -14,6 +14,7 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from tests.small_disk import small_disk_at
 from tests.store.small_crawls import add_page, add_pages, check_pages
 
@@ -117,6 +118,6 @@ def test_a_read_only_disk(small_disk: Path, tmp_path_factory: pytest.TempPathFac
         CrawlFolder.open(small_disk / "crawl")
     with pytest.raises(CrawlFolderError, match=rf"^[^\n]*new: {refusal}"):
         CrawlFolder.create(small_disk / "new", "settings")
-    with CrawlFolder.open(small_disk / "crawl", read_only=True) as folder:
+    with FolderView.open(small_disk / "crawl") as folder:
         check_pages(folder, 5)
         assert folder.settings_text == "settings"

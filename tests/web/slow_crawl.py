@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
-from orienteer.store.survey import holder_of
+from orienteer.store.lock import holder_of
 from tests.cli.live_process import wait_until
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess
 from tests.faults.webs import RoughWeb

@@ -17,7 +17,7 @@ import pytest
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.folder_status import Onlooker
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.survey import holder_of
+from orienteer.store.lock import holder_of
 from orienteer.web.app import create_app
 from tests.cli.live_process import PATIENCE_S, wait_until
 from tests.live.live_crawls import crawled

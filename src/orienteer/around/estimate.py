@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.around.rounds import EstimateSettings
-from orienteer.around.surroundings import AroundLedger, around_plan, opened_outside
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.around.surroundings import AroundSetup, around_plan, opened_outside, outside_of
+from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.estimation.history import Round
 from orienteer.graph.estimation.outlook import Outlook
 from orienteer.graph.estimation.outside import View
 from orienteer.inspect.local_web import local_pages
+from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.store.survey import Survey
 
 _KEPT_PAGES = 100  # of each kind, in the report that stays in the folder
 _KEPT_LINKS = 10  # of each page outside
@@ -82,18 +82,36 @@ class EstimateReport:
         return told | {"time": time.time()}
 
 
+class OpenEstimate(NamedTuple):
+    """An estimate that is ready to run: the crawl folder, locked, and the crawl of its surroundings."""
+
+    folder: CrawlFolder
+    live: LiveCrawl
+    setup: AroundSetup
+
+    def run(self, watch: Callable[[Round], None] | None = None) -> EstimateReport:
+        """Fetch until it is enough, or somebody asks it to stop; what came of it is written into the folder."""
+        told = _Told(self.setup, watch)
+        started = time.monotonic()
+        why = self.live.run(told)
+        told()
+        return _reported(self, why, time.monotonic() - started)
+
+
 @contextmanager
-def opened_estimate(
-    path: Path, plan: CrawlPlan, settings: EstimateSettings, again: bool = False
-) -> Iterator[tuple[LiveCrawl, AroundLedger]]:
-    """The surroundings of the crawl in this folder, ready to be fetched; `again`: those fetched before are removed."""
-    around = around_plan(plan)
-    if again:
-        remove_crawl(path / "outside")
-    warm_up(around)
-    with opened_outside(path, around) as folder, Fetcher(around.fetch) as fetcher:
-        ledger = AroundLedger(folder, around, settings)
-        yield LiveCrawl(ledger, fetcher), ledger
+def opened_estimate(path: Path, settings: EstimateSettings, again: bool = False) -> Iterator[OpenEstimate]:
+    """The surroundings of the crawl in this folder, ready to be fetched; `again`: those fetched before are removed.
+
+    The folder is locked meanwhile: what is estimated belongs to the crawl as it is now.
+    """
+    with CrawlFolder.open(path) as crawl:
+        plan = around_plan(CrawlPlan.parse(crawl.settings_text, str(crawl.settings_path)))
+        if again:
+            remove_crawl(outside_of(path))
+        warm_up(plan)
+        with opened_outside(crawl, plan) as folder, closing(make_fetcher(plan.fetch)) as fetcher:
+            setup = AroundSetup(folder, plan, settings)
+            yield OpenEstimate(crawl, LiveCrawl(Ledger(folder, plan, setup), fetcher), setup)
 
 
 def live_estimate(
@@ -107,52 +125,37 @@ def live_estimate(
 
     `watch` hears of every round when it is over.
     """
-    folder = Path(path)
-    with CrawlFolder.open(folder, read_only=True) as crawl:
-        plan = CrawlPlan.parse(crawl.settings_text, str(crawl.settings_path))
-    with opened_estimate(folder, plan, settings or EstimateSettings(), again) as (live, ledger):
-        return run_estimate(folder, live, ledger, watch)
-
-
-def run_estimate(
-    folder: Path, live: LiveCrawl, ledger: AroundLedger, watch: Callable[[Round], None] | None = None
-) -> EstimateReport:
-    """Fetch until it is enough, or somebody asks it to stop; what came of it."""
-    told = _Told(ledger, watch)
-    started = time.monotonic()
-    why = live.run(told)
-    told()
-    return _reported(folder, live, ledger, why, time.monotonic() - started)
+    with opened_estimate(Path(path), settings or EstimateSettings(), again) as estimate:
+        return estimate.run(watch)
 
 
 class _Told:
     """Tells of each round once, as they come to their end."""
 
-    def __init__(self, ledger: AroundLedger, watch: Callable[[Round], None] | None) -> None:
-        self._ledger = ledger
+    def __init__(self, setup: AroundSetup, watch: Callable[[Round], None] | None) -> None:
+        self._setup = setup
         self._watch = watch
         self._n_told = 0
 
     def __call__(self) -> None:
-        estimation = self._ledger.rounds.estimation
+        estimation = self._setup.rounds.estimation
         for past in () if estimation is None else estimation.history[self._n_told :]:
             self._n_told += 1
             if self._watch is not None:
                 self._watch(past)
 
 
-def _reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: StopReason, elapsed_s: float) -> EstimateReport:
+def _reported(opened: OpenEstimate, why: StopReason, elapsed_s: float) -> EstimateReport:
     """The report of a run that has ended; the ranks are written into the crawl folder."""
-    rounds = ledger.rounds
+    crawl, live, setup = opened
+    rounds = setup.rounds
     estimation = rounds.estimation
     assert estimation is not None  # the local pages are in before anything is fetched
-    with Survey(path / "crawl.db") as survey:
-        pages = local_pages(survey).astype(np.uint32)
-        position = survey.next_position()
+    pages = local_pages(crawl.database).astype(np.uint32)
     view = View.of(estimation, _KEPT_PAGES)
-    named = [*range(ledger.n_local), *(page.page for page in view.outside)]
+    named = [*range(setup.n_local), *(page.page for page in view.outside)]
     report = EstimateReport(
-        folder=path,
+        folder=crawl.path,
         view=view,
         outlook=estimation.outlook(),
         n_fetched=estimation.n_fetched,
@@ -160,15 +163,14 @@ def _reported(path: Path, live: LiveCrawl, ledger: AroundLedger, why: StopReason
         budget=rounds.budget,
         stopped_because=why if why == StopReason.INTERRUPTED else rounds.stopped_because or why,
         goal_reached=why != StopReason.INTERRUPTED,
-        settings=ledger.settings,
+        settings=setup.settings,
         history=tuple(estimation.history),
         pages=pages,
-        urls=dict(zip(named, ledger.database.urls(named), strict=True)),
+        urls=dict(zip(named, live.ledger.database.urls(named), strict=True)),
         outcomes=dict(live.intake.outcomes.most_common()),
         elapsed_s=elapsed_s,
-        position=position,
+        position=crawl.database.next_position(),
     )
-    with CrawlFolder.open(path, read_only=True) as folder:
-        folder.write_ranks({"pages": pages, "global": view.rank, "local": view.rank_inside})
-        folder.write_estimate(report.kept())
+    crawl.write_ranks({"pages": pages, "global": view.rank, "local": view.rank_inside})
+    crawl.write_estimate(report.kept())
     return report

@@ -8,7 +8,7 @@ What is fetched belongs to the domain as it was then. Once the crawl has gone on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,17 @@ from orienteer.around.rounds import EstimateSettings, Rounds
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
 from orienteer.inspect.local_web import LocalWeb, local_web, url_batches
-from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.setup import CrawlSetup
 from orienteer.pages.states import PageState
 from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import PageRow
-from orienteer.store.survey import Survey
 
 _LOCAL, _ROUNDS = "local", "rounds"  # in the database: the domain it was made for; the sizes of the rounds
 
@@ -42,36 +42,39 @@ def around_plan(plan: CrawlPlan) -> CrawlPlan:
     return replace(plan, crawl=crawl, scope=ScopeSettings("web"))
 
 
-def opened_outside(path: Path, plan: CrawlPlan) -> CrawlFolder:
-    """The folder of the surroundings, for writing, made if need be."""
-    outside = path / "outside"
-    with Survey(path / "crawl.db") as survey:
-        folder = CrawlFolder.open_or_create(outside, plan.to_toml())
-        try:
-            made_for = folder.database.get(_LOCAL)
-            if made_for is None:
-                _fill(folder, survey)
-            elif made_for.get("position") != survey.next_position():
-                why = "the crawl has gone on since its surroundings were fetched; --again begins them anew"
-                raise InputError(f"{path}: {why}")
-        except BaseException:
-            folder.close()
-            raise
+def opened_outside(crawl: CrawlFolder, plan: CrawlPlan) -> CrawlFolder:
+    """The folder of the surroundings of a crawl, for writing, made if need be."""
+    folder = CrawlFolder.open_or_create(outside_of(crawl.path), plan.to_toml())
+    try:
+        made_for = folder.database.get(_LOCAL)
+        if made_for is None:
+            _fill(folder, crawl.database)
+        elif made_for.get("position") != crawl.database.next_position():
+            why = "the crawl has gone on since its surroundings were fetched; --again begins them anew"
+            raise InputError(f"{crawl.path}: {why}")
+    except BaseException:
+        folder.close()
+        raise
     return folder
 
 
-def _fill(folder: CrawlFolder, survey: Survey) -> None:
+def outside_of(path: Path) -> Path:
+    """Where a crawl folder has the folder of its surroundings."""
+    return path / "outside"
+
+
+def _fill(folder: CrawlFolder, local: Database) -> None:
     """Copy the domain, all of it in one transaction."""
-    web = local_web(survey)
+    web = local_web(local)
     database = folder.database
     n_urls = 0
     for pages in (web.pages, web.others):
-        for urls in url_batches(survey, pages):
+        for urls in url_batches(local, pages):
             database.add_urls(n_urls, urls)
             n_urls += len(urls)
     for row in _rows(web):
         database.add_page(row)
-    database.set(_LOCAL, {"n_pages": web.n_local, "n_names": len(web.others), "position": survey.next_position()})
+    database.set(_LOCAL, {"n_pages": web.n_local, "n_names": len(web.others), "position": local.next_position()})
     folder.acknowledge()
 
 
@@ -85,44 +88,28 @@ def _rows(web: LocalWeb) -> Iterator[PageRow]:
         yield PageRow(page, position, PageState.FETCHED, "local name", redirect_to=target, links=links)
 
 
-class AroundLedger(Ledger):
-    """The surroundings and their folder in step. Links to another name of a local page count for that page."""
+class AroundSetup(CrawlSetup):
+    """The surroundings: `rounds` choose what is fetched. Links to another name of a local page count for that page."""
 
-    def __init__(self, folder: CrawlFolder, plan: CrawlPlan, settings: EstimateSettings) -> None:
-        database = folder.database
-        made_for = database.get(_LOCAL)
+    uses_checkpoints = False  # to go through the rounds again does not take long
+
+    def __init__(self, folder: FolderFiles, plan: CrawlPlan, settings: EstimateSettings) -> None:
+        super().__init__(folder, plan)
+        made_for = folder.database.get(_LOCAL)
         self.settings = settings
         self.n_local, self._n_names = int(made_for["n_pages"]), int(made_for["n_names"])
-        self._sizes = _sizes(database)
+        self._sizes = _sizes(folder.database)
         self._names: dict[int, int] = {}
-        super().__init__(folder, plan)
 
-    @property
-    def rounds(self) -> Rounds:
-        policy = self.crawl.policy
-        assert isinstance(policy, Rounds)
-        return policy
-
-    def acknowledge(self) -> None:
-        if len(self.rounds.sizes) > len(self._sizes):
-            self._sizes = list(self.rounds.sizes)
-            self.database.set(_ROUNDS, self._sizes)
-            self._unacknowledged += 1
-        super().acknowledge()
-
-    def checkpoint(self) -> None:
-        """There is none: to go through the rounds again does not take long."""
-        self.acknowledge()
-
-    def _new_crawl(self) -> Crawl:
+    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
         trusted = TrustedPages(np.arange(self.n_local, dtype=np.uint32), np.full(self.n_local, 1.0 / self.n_local))
-        rounds = Rounds(self.settings, list(self._sizes), self.plan.crawl.damping)
-        return Crawl(rounds, trusted, None, self.plan.politeness, self.seen.hosts[: self.n_local])
+        self.rounds = Rounds(self.settings, list(self._sizes), self.plan.crawl.damping)
+        return Crawl(self.rounds, trusted, None, self.plan.politeness, hosts[: self.n_local])
 
-    def _history(self) -> Iterator[DonePages | KnownPages]:
+    def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
         """Without the other names of local pages, which are for numbering links."""
         is_name = range(self.n_local, self.n_local + self._n_names)
-        for events in super()._history():
+        for events in super().history(database):
             if not isinstance(events, DonePages) or events.positions[0] >= is_name.stop:
                 yield events
                 continue
@@ -132,10 +119,16 @@ class AroundLedger(Ledger):
             if kept.any():
                 yield _only(events, kept)
 
-    def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        inside, outside = super()._numbered(urls, depth)
-        named = [self._names.get(page, page) for page in inside.tolist()]
-        return np.array(named, np.uint32), outside
+    def linked(self, pages: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return np.array([self._names.get(page, page) for page in pages.tolist()], np.uint32)
+
+    def save(self, database: Database) -> bool:
+        """The sizes of the rounds, so that the same ones are chosen again."""
+        if len(self.rounds.sizes) == len(self._sizes):
+            return False
+        self._sizes = list(self.rounds.sizes)
+        database.set(_ROUNDS, self._sizes)
+        return True
 
 
 def _only(events: DonePages, kept: NDArray[np.bool_]) -> DonePages:

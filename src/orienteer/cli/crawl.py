@@ -218,7 +218,7 @@ def _planned(
 ) -> tuple[Path, CrawlPlan]:
     """The folder and the plan; `given` are the options."""
     from orienteer.ledger.plan import canonical_seeds
-    from orienteer.store.folder import settings_of_folder
+    from orienteer.store.folder_files import settings_of_folder
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
     for place in () if continues else places:
@@ -249,7 +249,7 @@ def _planned(
 
 def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | None) -> None:
     """What a refresh needs is a crawl folder, and nothing else to start from."""
-    from orienteer.store.folder import settings_of_folder
+    from orienteer.store.folder_files import settings_of_folder
 
     if seeds_path is not None:
         raise InputError("--refresh chooses seeds from its own crawl folder; --seeds-from is for a new crawl")

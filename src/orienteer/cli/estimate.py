@@ -84,28 +84,24 @@ def _refuse_both(folder: Path | None, again: bool) -> None:
 
 
 def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: bool) -> EstimateReport:
-    from orienteer.around.estimate import opened_estimate, run_estimate
-    from orienteer.ledger.plan import CrawlPlan
-    from orienteer.store.folder import CrawlFolder
+    from orienteer.around.estimate import opened_estimate
 
-    with ExitStack() as until_the_end:
+    with ExitStack() as stack:
         with waiting(folder, quiet):
-            with CrawlFolder.open(folder, read_only=True) as crawl:
-                plan = CrawlPlan.parse(crawl.settings_text, str(crawl.settings_path))
             settings = _settings(folder, budget, given)
-            live, ledger = until_the_end.enter_context(opened_estimate(folder, plan, settings, again))
-        until_the_end.enter_context(stoppable(live))
-        watch = None if quiet else lambda past: say(round_in_words(past, ledger.rounds.budget))
-        return run_estimate(folder, live, ledger, watch)
+            estimate = stack.enter_context(opened_estimate(folder, settings, again))
+        stack.enter_context(stoppable(estimate.live))
+        watch = None if quiet else lambda past: say(round_in_words(past, estimate.setup.rounds.budget))
+        return estimate.run(watch)
 
 
 def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
     from orienteer.around.rounds import EstimateSettings
     from orienteer.inspect.local_web import local_pages
-    from orienteer.store.survey import Survey
+    from orienteer.store.folder_view import FolderView
 
-    with Survey(folder / "crawl.db") as survey:
-        n_pages = len(local_pages(survey))
+    with FolderView.open(folder) as crawl:
+        n_pages = len(local_pages(crawl.database))
     return EstimateSettings(pages_of_budget(budget, n_pages), **given)
 
 

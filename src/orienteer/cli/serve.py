@@ -49,13 +49,13 @@ def show(
     from urllib.parse import quote
 
     from orienteer.errors import InputError
-    from orienteer.store.folder import CrawlFolder
+    from orienteer.store.folder_view import FolderView
     from orienteer.web.app import create_app
     from orienteer.web.comparisons import read_comparison
     from orienteer.web.security import is_loopback
     from orienteer.web.server import PageServer, listening
 
-    CrawlFolder.open(folder, read_only=True).close()  # says in one line where there is none
+    FolderView.open(folder).close()  # says in one line where there is none
     for path in comparisons:
         read_comparison(path)
     only_this_machine = is_loopback(host)

@@ -14,8 +14,7 @@ from orienteer.exports.exported_crawl import ExportedCrawl, PageFilter, checked_
 from orienteer.exports.exporter import Exporter
 from orienteer.exports.staging import Staging, expect_free, staged
 from orienteer.progress import Progress, silent
-from orienteer.store.folder import CrawlFolder
-from orienteer.store.survey import Survey
+from orienteer.store.folder_view import FolderView
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,8 @@ def export(
     began = time.monotonic()
     chosen = make_exporter(format, **settings)
     crawl_path = Path(folder)
-    with CrawlFolder.open(crawl_path, read_only=True) as crawl, Survey(crawl_path / "crawl.db") as survey:
+    with FolderView.open(crawl_path) as crawl:
+        survey = crawl.database
         target = _target(crawl_path, chosen, None if out is None else Path(out))
         side_files = chosen.side_files(target.name)
         expect_free(target, chosen.is_folder, force, side_files)

@@ -25,7 +25,7 @@ from orienteer.inspect.local_web import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.progress import Progress
 from orienteer.search.page_columns import CrawlRanks, crawl_ranks
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.survey import Survey
 from orienteer.url import canonical_url, host_of, site_of
@@ -49,7 +49,7 @@ class PageFilter:
 class ExportedCrawl:
     """The pages of a crawl as arrays over all its URLs, by their ids."""
 
-    def __init__(self, crawl: CrawlFolder, survey: Survey, wanted: PageFilter, progress: Progress) -> None:
+    def __init__(self, crawl: FolderView, survey: Survey, wanted: PageFilter, progress: Progress) -> None:
         self.path = crawl.path
         self.archive = crawl.archive
         self.survey = survey

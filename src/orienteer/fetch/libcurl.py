@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-import select
+import selectors
 import time
 from collections import deque
 from pathlib import Path
-from types import TracebackType
 
 import pycurl
 
@@ -31,19 +30,20 @@ from orienteer.pages.outcome import Outcome
 
 MAX_IDLE_CONNECTIONS = 256
 
-_MAX_EVENTS = 512
-_TO_EPOLL = {
-    pycurl.POLL_IN: select.EPOLLIN,
-    pycurl.POLL_OUT: select.EPOLLOUT,
-    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_EVENTS = {pycurl.POLL_IN: _READ, pycurl.POLL_OUT: _WRITE, pycurl.POLL_INOUT: _READ | _WRITE}
+# An error on a socket comes as both: libcurl finds out by itself what it is.
+_TO_CURL = {
+    _READ: pycurl.CSELECT_IN,
+    _WRITE: pycurl.CSELECT_OUT,
+    _READ | _WRITE: pycurl.CSELECT_IN | pycurl.CSELECT_OUT,
 }
 
 
-class Fetcher:
-    """Fetches pages: `start` requests, then `poll` for what came of them.
+class LibcurlFetcher:
+    """Fetches pages from the web, as `fetch/fetcher.py` promises it."""
 
-    Redirects are reported, not followed. No URL and no answer makes `start` or `poll` raise.
-    """
+    asks_web = True
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
         self.settings = settings or FetchSettings()
@@ -55,8 +55,7 @@ class Fetcher:
             self._cookies.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
         self._under_way: dict[pycurl.Curl, Transfer] = {}
         self._done: list[Fetched] = []
-        self._epoll = select.epoll()
-        self._watched: dict[int, int] = {}
+        self._selector = selectors.DefaultSelector()
         # libcurl's wishes when to be called: a built-in function as the callback cannot be interrupted.
         self._timer_ms: deque[int] = deque(maxlen=1)
         self._due = math.inf
@@ -122,14 +121,12 @@ class Fetcher:
         self._idle.clear()
         if self._cookies is not None:
             self._cookies.close()
-        self._epoll.close()
+        self._selector.close()
 
-    def __enter__(self) -> Fetcher:
+    def __enter__(self) -> LibcurlFetcher:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _new_multi(self) -> pycurl.CurlMulti:
@@ -143,21 +140,20 @@ class Fetcher:
         """After an exception in the midst of things, libcurl may have given up for good."""
         self.cancel()
         self._multi.close()
-        self._epoll.close()
-        self._watched.clear()
-        self._epoll, self._multi = select.epoll(), self._new_multi()
+        self._selector.close()
+        self._selector, self._multi = selectors.DefaultSelector(), self._new_multi()
 
     def _drive(self, wait_s: float) -> None:
         """Wait for sockets and timers, let libcurl do what there is to do, and take in what is finished."""
         now = time.monotonic()
-        ready = self._epoll.poll(max(0.0, min(wait_s, self._due - now)), _MAX_EVENTS)
+        ready = self._selector.select(max(0.0, min(wait_s, self._due - now)))
         n_running = len(self._under_way)
         try:
             if self._due <= time.monotonic():
                 self._due = math.inf
                 n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
-            for fd, events in ready:
-                n_running = self._multi.socket_action(fd, _to_curl(events))[1]
+            for key, events in ready:
+                n_running = self._multi.socket_action(key.fd, _TO_CURL[events])[1]
             if n_running < len(self._under_way):
                 self._take_in()
             self._note_timer()
@@ -189,24 +185,11 @@ class Fetcher:
 
     def _on_socket(self, what: int, fd: int, multi: pycurl.CurlMulti, data: object) -> None:
         """libcurl begins, changes or ends to wait for a socket."""
+        is_watched = fd in self._selector.get_map()
         if what in (pycurl.POLL_REMOVE, pycurl.POLL_NONE):
-            if self._watched.pop(fd, None) is not None:
-                with contextlib.suppress(OSError):  # closed already, and with that forgotten by epoll
-                    self._epoll.unregister(fd)
-            return
-        events = _TO_EPOLL[what]
-        if fd in self._watched:
-            self._epoll.modify(fd, events)
+            if is_watched:
+                self._selector.unregister(fd)
+        elif is_watched:
+            self._selector.modify(fd, _EVENTS[what])
         else:
-            self._epoll.register(fd, events)
-        self._watched[fd] = events
-
-
-def _to_curl(events: int) -> int:
-    """epoll's events in libcurl's terms."""
-    flags: int = pycurl.CSELECT_IN if events & select.EPOLLIN else 0
-    if events & select.EPOLLOUT:
-        flags |= pycurl.CSELECT_OUT
-    if events & (select.EPOLLERR | select.EPOLLHUP):
-        flags |= pycurl.CSELECT_ERR
-    return flags
+            self._selector.register(fd, _EVENTS[what])

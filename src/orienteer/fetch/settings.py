@@ -20,8 +20,10 @@ _MEDIA_TYPE = re.compile(r"[^\s/;,]+/[^\s/;,]+")
 @dataclass(frozen=True)
 class FetchSettings:
     """`connect_to` sends every connection to one `host:port`, whatever the URL says: a whole web on loopback.
-    `max_redirects` is for whoever follows redirects; a fetch never does."""
+    `max_redirects` is for whoever follows redirects; a fetch never does. `fetcher` says who fetches: a name, and its
+    own settings behind a colon, such as `archive:path=old-crawl`."""
 
+    fetcher: str = "libcurl"
     user_agent: str = f"Orienteer/{__version__} (+https://example.org/orienteer; set a contact with --user-agent)"
     timeout_s: float = 30.0
     connect_timeout_s: float = 10.0

@@ -34,7 +34,7 @@ from orienteer.ledger.topic_reading import TopicToKeep
 from orienteer.pages.states import PageState
 from orienteer.policies.focused import LabelledWeb
 from orienteer.progress import Progress, silent
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
 from orienteer.store.survey import Survey
 from orienteer.topics.labels import Labels
@@ -97,7 +97,8 @@ def topic_web(
 
 def _of_crawl(path: Path, kept: TopicToKeep, reads_links: bool, reads_pages: bool, progress: Progress) -> TopicWeb:
     topic = kept.topic
-    with CrawlFolder.open(path, read_only=True) as folder, Survey(path / "crawl.db") as survey:
+    with FolderView.open(path) as folder:
+        survey = folder.database
         known = web_of_crawl(survey, progress)
         is_answered, is_page, relevance = _facts(survey, known.pages)
         graph, pages = _part(known.graph, is_answered)
@@ -134,7 +135,7 @@ def _facts(
 
 
 def _archived_pages(
-    folder: CrawlFolder, survey: Survey, numbers: NDArray[np.int64], graph: LinkGraph, progress: Progress
+    folder: FolderView, survey: Survey, numbers: NDArray[np.int64], graph: LinkGraph, progress: Progress
 ) -> ReadPages:
     """The pages in the archive of a crawl, with their numbers in the graph."""
     assert graph.urls is not None

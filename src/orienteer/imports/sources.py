@@ -13,7 +13,7 @@ from orienteer.files.compressed import byte_blocks
 from orienteer.graph.formats import FORMATS, format_of
 from orienteer.imports.jobdir import is_jobdir
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.store.folder import settings_of_folder
+from orienteer.store.folder_files import settings_of_folder
 from orienteer.warc.files import ArchiveFile, files_of_wacz, is_archive, is_wacz, seeds_of_wacz
 
 _SITEMAP_ENDINGS = (".xml", ".xml.gz", ".rss", ".atom")

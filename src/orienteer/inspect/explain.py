@@ -8,14 +8,13 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.inspect.folder_status import seen_urls
-from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.library import other_names
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.retelling import Retelling, other_names
 from orienteer.ledger.scope import Scope
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.archive import Archive
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.survey import Survey
 from orienteer.store.visits import Revisits
@@ -106,7 +105,8 @@ class PageFacts:
 def page_facts(path: Path, text: str) -> PageFacts:
     """What the crawl in this folder knows of a URL, which need not be written canonically."""
     candidates = _candidates(text)
-    with CrawlFolder.open(path, read_only=True) as folder, Survey(folder.database.path) as survey:
+    with FolderView.open(path) as folder:
+        survey = folder.database
         plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
         found = survey.find_urls(candidates)
         known = [url for url in candidates if url in found]
@@ -125,7 +125,7 @@ def page_facts(path: Path, text: str) -> PageFacts:
         if row is not None:
             facts |= _facts_of_row(survey, folder.archive, row)
         elif why_outside is None:
-            facts |= _facts_of_waiting(path, survey, plan, page)
+            facts |= _facts_of_waiting(folder, plan, page)
         return PageFacts(url, plan, page, why_outside, row=row, **facts)
 
 
@@ -178,12 +178,11 @@ def _host_trouble(survey: Survey, page: int) -> str | None:
     return str(notes[-1].detail.get("detail", "")) if notes else None
 
 
-def _facts_of_waiting(path: Path, survey: Survey, plan: CrawlPlan, page: int) -> dict[str, Any]:
+def _facts_of_waiting(folder: FolderView, plan: CrawlPlan, page: int) -> dict[str, Any]:
     """Where the page stands in the frontier, which is in no file: all that happened is told to a Crawl once more."""
-    as_of_then = CrawlFolder(path, survey, Archive(path / "archive", read_only=True), None)
-    ledger = Ledger(as_of_then, plan)
-    frontier = ledger.crawl.frontier
-    facts: dict[str, Any] = {"depth": ledger.depth(page), "n_fetched": len(ledger.crawl.order)}
+    told = Retelling(folder, plan)
+    frontier = told.crawl.frontier
+    facts: dict[str, Any] = {"depth": told.depth(page), "n_fetched": len(told.crawl.order)}
     if page in frontier:
         facts["waiting"] = Waiting(frontier.priority(page), frontier.position(page), len(frontier))
     return facts

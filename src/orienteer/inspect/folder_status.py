@@ -19,8 +19,9 @@ from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
-from orienteer.store.folder import CrawlFolder
-from orienteer.store.survey import Group, Survey, holder_of
+from orienteer.store.folder_view import FolderView
+from orienteer.store.lock import holder_of
+from orienteer.store.survey import Group, Survey
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ class Onlooker:
 
     def look(self, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
         """How the crawl stands now."""
-        with CrawlFolder.open(self.path, read_only=True) as folder, Survey(folder.database.path) as survey:
+        with FolderView.open(self.path) as folder:
+            survey = folder.database
             plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
             report = _report(folder.report_path)
             self._catch_up(survey, progress)

@@ -20,10 +20,9 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.graph.sources import sources_of
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.retelling import Retelling
 from orienteer.settings import from_table
-from orienteer.store.archive import Archive
-from orienteer.store.folder import CrawlFolder
-from orienteer.store.survey import Survey
+from orienteer.store.folder_view import FolderView
 
 N_PAGES = 25
 _TOLERANCE = 0.01  # of ranks that only tell the strongest source from the others
@@ -76,9 +75,9 @@ class FrontierTop:
             return None
 
 
-def top_of(ledger: Ledger, n_pages: int = N_PAGES) -> FrontierTop:
-    """The best pages of a ledger's crawl. Reads all links, some twenty times."""
-    crawl, epoch = ledger.crawl, ledger.epoch
+def top_of(told: Retelling, n_pages: int = N_PAGES) -> FrontierTop:
+    """The best pages of a crawl. Reads all links, some twenty times."""
+    crawl, epoch = told.crawl, told.epoch
     best = crawl.frontier.best_first(n_pages)
     ids = np.array([page for page, _ in best], np.int64)
     trust = crawl.trusted.vector(crawl.web.n_pages)
@@ -87,20 +86,20 @@ def top_of(ledger: Ledger, n_pages: int = N_PAGES) -> FrontierTop:
     seeds = set(crawl.trusted.pages.tolist())
     is_due = np.isin(ids, [] if epoch is None else epoch.due)
     return FrontierTop(
-        epoch=ledger.number,
-        position=ledger.position,
-        policy=ledger.plan.crawl.policy,
+        epoch=told.number,
+        position=told.position,
+        policy=told.plan.crawl.policy,
         n_frontier=len(crawl.frontier),
         pages=tuple(
             WaitingPage(
-                url=ledger.url(page),
-                host=ledger.seen.host_name(ledger.host(page)),
+                url=told.url(page),
+                host=told.seen.host_name(told.host(page)),
                 priority=priority if math.isfinite(priority) else None,
-                depth=ledger.depth(page),
+                depth=told.depth(page),
                 is_seed=page in seeds,
                 is_due=bool(is_due[k]),
                 n_sources=int(sources.counts[k]),
-                strongest_source=ledger.url(int(sources.strongest[k])) if sources.counts[k] else None,
+                strongest_source=told.url(int(sources.strongest[k])) if sources.counts[k] else None,
             )
             for k, (page, priority) in enumerate(best)
         ),
@@ -127,13 +126,12 @@ class TopWriter:
 
 def written_top(path: Path) -> FrontierTop | None:
     """The top of the frontier of the crawl in this folder, as it was written last; None where it was not."""
-    with CrawlFolder.open(path, read_only=True) as folder:
+    with FolderView.open(path) as folder:
         return FrontierTop.of_dict(folder.read_frontier())
 
 
 def retold_top(path: Path) -> FrontierTop:
     """The same from all that has happened: as slow as to resume the crawl, and as much memory."""
-    with CrawlFolder.open(path, read_only=True) as folder, Survey(folder.database.path) as survey:
+    with FolderView.open(path) as folder:
         plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
-        as_of_then = CrawlFolder(path, survey, Archive(path / "archive", read_only=True), None)
-        return top_of(Ledger(as_of_then, plan))
+        return top_of(Retelling(folder, plan))

@@ -38,7 +38,7 @@ from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
 from orienteer.store.failures import damaged
-from orienteer.store.folder import settings_of_folder
+from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.history import DonePages
 from orienteer.store.survey import Survey
 

@@ -15,7 +15,7 @@ from orienteer.graph.url_table import GrowingUrlTable
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
-from orienteer.store.folder import settings_of_folder
+from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.history import DonePages
 from orienteer.store.survey import Survey
 

@@ -15,7 +15,8 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.model_file import trained_policy, write_model
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.policies.trained import TrainedPolicy
-from orienteer.store.folder import CrawlFolder, policy_model_path
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import policy_model_path
 
 
 class PolicyToKeep:

@@ -9,7 +9,8 @@ may be known, and `revisiting.verdict` says what follows:
     missing, out of reach        the row stays: a page is not forgotten for one bad day
     gone                         the row says so: it was missing often and long enough
 
-Nothing leaves the archive.
+Nothing leaves the archive. What comes back is what the Crawl is to hear: a row of the page as it is today, which need
+not be the row that is kept.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,8 @@ from orienteer.ledger.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
-from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.page_row import NO_LINKS, PageRow
+from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse, Revisited
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 
@@ -38,15 +36,6 @@ from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 _ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
 _IS_ENTERED = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.CHANGED, VisitKind.GONE))
 _SAYS_NOTHING = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.OUT_OF_REACH))  # about how often a page changes
-
-
-class Heard(NamedTuple):
-    """What the Crawl is to hear of a page: the web as it is today, whatever is kept of yesterday's."""
-
-    state: PageState
-    redirect_to: int | None
-    links: NDArray[np.uint32]
-    relevance: float | None = None  # to the topic, if the crawl has one
 
 
 class Library:
@@ -89,11 +78,11 @@ class Library:
         known = self.before(page)
         return known is not None and known.digest is not None and status in FOR_THE_TIME_BEING
 
-    def enter(self, found: PageRow, answer: Fetched | None) -> Heard:
+    def enter(self, found: PageRow, answer: Fetched | None) -> PageRow:
         """Take in what came of a page; `found` is its row if it were new, without its place in the archive."""
         if self.epoch is None:
             self._database.add_page(_placed(found, self._archived(found, answer)))
-            return _heard(found)
+            return found
         before = self.before(found.id)
         kind = verdict(before, found)
         if before is not None and kind not in _SAYS_NOTHING:
@@ -107,37 +96,39 @@ class Library:
             self._database.add_page(_placed(found, place))
         elif kind in _IS_ENTERED and before is not None:
             self._database.change_page(_placed(found, place)._replace(position=before.position))
-        heard = _heard(found)
+        told = found
         if kind is VisitKind.MISSING and found.duplicate_of is not None:
             copied = found.duplicate_of
-            heard = Heard(PageState.FETCHED, copied, np.array([copied], np.uint32))
-        self._visited(found.position, found.id, kind, heard, found.time, place)
-        return heard
+            told = found._replace(
+                state=PageState.FETCHED, redirect_to=copied, links=np.array([copied], np.uint32), relevance=None
+            )
+        self._visited(told, kind, found.time, place)
+        return told
 
-    def confirm(self, before: PageRow, answer: Fetched, etag: str, last_modified: str, position: int) -> Heard:
+    def confirm(self, before: PageRow, answer: Fetched, etag: str, last_modified: str, position: int) -> PageRow:
         """The server says that a page has not been modified."""
         assert self.epoch is not None
         self._note(before, before, VisitKind.NOT_MODIFIED, self.epoch.began)
         earlier = self._earlier(before)
         place = earlier and self._archive.append_revisit(_response(answer), earlier, not_modified=True)
         self._take_validators(before, etag or before.etag, last_modified or before.last_modified)
-        heard = _heard(before)
-        self._visited(position, before.id, VisitKind.NOT_MODIFIED, heard, answer.started_at, place)
-        return heard
+        told = before._replace(position=position)
+        self._visited(told, VisitKind.NOT_MODIFIED, answer.started_at, place)
+        return told
 
-    def carry(self, page: int, position: int) -> Heard:
+    def carry(self, page: int, position: int) -> PageRow:
         """The page stands as it is known, without being asked for."""
         before = self._database.page(page)
         assert before is not None
-        heard = _heard(before)
-        self._visited(position, page, VisitKind.CARRIED, heard, time.time(), None)
-        return heard
+        told = before._replace(position=position)
+        self._visited(told, VisitKind.CARRIED, time.time(), None)
+        return told
 
-    def leave(self, page: int, position: int) -> Heard:
+    def leave(self, page: int, position: int) -> PageRow:
         """The page is farther away than this epoch goes; whatever is known of it stays."""
-        heard = Heard(PageState.BLOCKED, None, NO_LINKS)
-        self._visited(position, page, VisitKind.LEFT, heard, time.time(), None)
-        return heard
+        told = PageRow(page, position, PageState.BLOCKED)
+        self._visited(told, VisitKind.LEFT, time.time(), None)
+        return told
 
     def _standing(self, epoch: EpochRow) -> NDArray[np.bool_]:
         stands = np.zeros(self._database.n_urls(), np.bool_)
@@ -156,10 +147,9 @@ class Library:
         self._database.set_revisits(after)
         return kind
 
-    def _visited(
-        self, position: int, page: int, kind: VisitKind, heard: Heard, at: float, place: Position | None
-    ) -> None:
-        self._database.add_visit(Visit(position, page, int(kind), int(heard.state), at, heard.redirect_to, place))
+    def _visited(self, told: PageRow, kind: VisitKind, at: float, place: Position | None) -> None:
+        visit = Visit(told.position, told.id, int(kind), int(told.state), at, told.redirect_to, place)
+        self._database.add_visit(visit)
         self.counts[kind] += 1
 
     def _archived(self, found: PageRow, answer: Fetched | None) -> Position | None:
@@ -190,20 +180,6 @@ class Library:
     def _take_validators(self, before: PageRow, etag: str, last_modified: str) -> None:
         if (before.etag, before.last_modified) != (etag, last_modified):
             self._database.change_page(before._replace(etag=etag, last_modified=last_modified))
-
-
-def other_names(database: Database, page: int, max_redirects: int) -> Iterator[int]:
-    """The pages that a page redirects to, one after the other."""
-    for _ in range(max_redirects + 1):
-        row = database.page(page)
-        if row is None or row.redirect_to is None:
-            return
-        page = row.redirect_to
-        yield page
-
-
-def _heard(row: PageRow) -> Heard:
-    return Heard(PageState(row.state), row.redirect_to, row.links, row.relevance)
 
 
 def _placed(row: PageRow, place: Position | None) -> PageRow:

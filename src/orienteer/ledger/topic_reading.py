@@ -17,6 +17,7 @@ from orienteer.settings import to_toml
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import FolderFiles
 from orienteer.store.page_words import PageWords, packed, unpacked
 from orienteer.topics.model_file import write_model
 from orienteer.topics.topic import PageContent, Topic
@@ -40,7 +41,7 @@ class TopicToKeep:
     def topic(self) -> Topic:
         return self._topic
 
-    def is_of(self, folder: CrawlFolder) -> bool:
+    def is_of(self, folder: FolderFiles) -> bool:
         """Whether the crawl in this folder has the same topic, and the same was learned of it."""
         if not folder.topic_path.exists() or folder.topic_text != self._text:
             return False
@@ -60,7 +61,7 @@ class TopicToKeep:
             folder.write_topic(self._text)
 
 
-def topic_threshold(folder: CrawlFolder) -> float:
+def topic_threshold(folder: FolderFiles) -> float:
     """A page of the crawl that is relevant at least so much is on topic."""
     return TopicFile.read(folder.topic_path).threshold
 
@@ -73,7 +74,7 @@ class Reader:
         self._database = database
 
     @classmethod
-    def of_folder(cls, folder: CrawlFolder) -> Reader:
+    def of_folder(cls, folder: FolderFiles) -> Reader:
         return cls(load_topic(folder.topic_path), folder.database)
 
     @property

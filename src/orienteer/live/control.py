@@ -20,8 +20,7 @@ from orienteer.inspect.folder_status import FolderStatus
 from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.failures import explained
-from orienteer.store.folder import LOCK
-from orienteer.store.survey import holder_of
+from orienteer.store.lock import LOCK, holder_of
 from orienteer.wording import counted, goal_share, plain
 
 OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from beside

@@ -22,7 +22,7 @@ from typing import Any
 from orienteer import __version__
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Meaning, Verdict, verdict_of
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.fetcher import Fetcher
 from orienteer.frontier.host_health import HostHealth
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
@@ -49,7 +49,8 @@ class LiveCrawl:
         self.crawl = ledger.crawl
         self.fetcher = fetcher
         self.health = HostHealth(plan.retry)
-        self.errands = Errands(plan.fetch.user_agent, plan.crawl.robots, plan.crawl.sitemaps)
+        asks_robots = plan.crawl.robots and fetcher.asks_web
+        self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
         self.intake = Intake(ledger)
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once

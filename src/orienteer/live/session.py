@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fetch.libcurl import Fetcher
+from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.coverage import Certificate
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
 from orienteer.ledger.kept_policy import PolicyToKeep
@@ -25,7 +25,8 @@ from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
-from orienteer.store.folder import CrawlFolder, settings_of_folder
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import settings_of_folder
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,13 @@ def opened(
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
         warm_up(plan)
-        with Fetcher(plan.fetch) as fetcher:
-            yield LiveCrawl(Ledger(folder, plan), fetcher)
+        with closing(make_fetcher(plan.fetch)) as fetcher:
+            yield LiveCrawl(Ledger(folder, _impolite(plan) if not fetcher.asks_web else plan), fetcher)
+
+
+def _impolite(plan: CrawlPlan) -> CrawlPlan:
+    """The plan for a fetcher that asks no host: none has to rest."""
+    return replace(plan, politeness=replace(plan.politeness, delay_s=0.0, connections=plan.crawl.workers))
 
 
 def reported(ledger: Ledger, watch: Watch, why: StopReason) -> Report:

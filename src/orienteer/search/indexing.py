@@ -32,7 +32,8 @@ from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
 from orienteer.search.text_index import TextIndex, Writer, remove_index
 from orienteer.search.words import PLAIN, way_of
 from orienteer.store.failures import explained
-from orienteer.store.folder import LOCK, CrawlFolder, FolderLock
+from orienteer.store.folder_view import FolderView
+from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.page_texts import PageTexts
 from orienteer.store.survey import Readable, Survey
 
@@ -87,7 +88,8 @@ def update_index(
     text index is written anew.
     """
     folder = Path(path)
-    with CrawlFolder.open(folder, read_only=True) as crawl, Survey(folder / "crawl.db") as survey:
+    with FolderView.open(folder) as crawl:
+        survey = crawl.database
         threshold = _threshold(crawl) if on_topic else None
         index = index_folder(folder)
         with explained(index):
@@ -99,7 +101,7 @@ def update_index(
             lock.release()
 
 
-def _threshold(crawl: CrawlFolder) -> float:
+def _threshold(crawl: FolderView) -> float:
     if not crawl.topic_path.exists():
         raise InputError(f"{crawl.path}: --on-topic is for crawls with a topic, and this one has none")
     return topic_threshold(crawl)
@@ -123,7 +125,7 @@ class _Indexing:
     """One run of it."""
 
     def __init__(
-        self, crawl: CrawlFolder, survey: Survey, index: Path, threshold: float | None, progress: Progress
+        self, crawl: FolderView, survey: Survey, index: Path, threshold: float | None, progress: Progress
     ) -> None:
         self._crawl, self._survey, self._index = crawl, survey, index
         self._threshold = threshold

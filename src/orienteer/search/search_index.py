@@ -33,9 +33,9 @@ from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import TextIndex, page_numbers, refusals
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import way_of
-from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
+from orienteer.store.lock import holder_of
 from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
-from orienteer.store.survey import holder_of
 from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class SearchIndex:
     def open(cls, folder: str | Path) -> SearchIndex:
         path = Path(folder)
         index = index_folder(path)
-        CrawlFolder.open(path, read_only=True).close()  # says in one line where there is none
+        FolderView.open(path).close()  # says in one line where there is none
         if not (index / "meta.json").exists() or not (index / TEXTS).exists():
             raise CrawlFolderError(f"{path}: there is no search index yet; make it with `orienteer index {path}`")
         texts = PageTexts(index / TEXTS, read_only=True)
@@ -192,7 +192,7 @@ class SearchIndex:
 
     def is_current(self) -> bool:
         """Whether nothing has happened in the crawl since it was indexed."""
-        with CrawlFolder.open(self.folder, read_only=True) as crawl:
+        with FolderView.open(self.folder) as crawl:
             return crawl.database.next_position() == self._view.columns.position
 
     def search(

@@ -1,39 +1,18 @@
-"""The crawl folder: all that is left of a crawl when its process is gone.
+"""The crawl folder, opened to be written: all that is left of a crawl when its process is gone.
 
-    crawl.toml        the settings the crawl was made with
-    crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
-    crawl.lock        held by the one process that may write
-    archive/          the pages as they came, in WARC files
-    checkpoints/      what makes a reopen quick; never the truth
-    report.json       the certificate, and why the crawl stopped
-    topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
-    policy.npz        what its policy has learned on other sites, if it is one that does
-    ranks.npz         what its pages are worth, inside and in the whole web; derived
-    estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
-    index/            what a search looks things up in (see `search/`); derived, has a lock of its own
-    outside/          the pages around it that were looked at for that: a folder like this one, links only
-    log.jsonl         what happened, an object a line (see `log`); never the truth
-    course.jsonl      how it went, in points (see `course`); never the truth
-    frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
-
-The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
-then one transaction takes its row together with the new end of the archive. Killed at any moment, a folder opens again
-with exactly the acknowledged pages.
+`folder_files` says what stands in it. The truth is the archive and the database. A page is acknowledged when both hold
+it: its record is made durable first, then one transaction takes its row together with the new end of the archive.
+Killed at any moment, a folder opens again with exactly the acknowledged pages.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,23 +20,27 @@ from numpy.typing import NDArray
 from orienteer.errors import CrawlFolderError
 from orienteer.files.atomic import replaced
 from orienteer.files.durable import sync_folder, write_durably
-from orienteer.store.archive import Archive, ArchiveEnd
+from orienteer.store.archive import Archive
 from orienteer.store.database import Database
-from orienteer.store.failures import damaged, explained
+from orienteer.store.failures import explained
+from orienteer.store.folder_files import (
+    ARCHIVE_END,
+    DATABASE,
+    ESTIMATE,
+    SETTINGS,
+    FolderFiles,
+    archive_end,
+    expect_crawl,
+    settings_of_folder,
+)
+from orienteer.store.lock import LOCK, FolderLock
 
-_DATABASE, _SETTINGS = "crawl.db", "crawl.toml"
-LOCK = "crawl.lock"
-_ESTIMATE = "estimate.json"
-_ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
 
+class CrawlFolder(FolderFiles):
+    """`create`, `open` and `open_or_create` give one, with its lock; close it, or use it in a with-statement."""
 
-class CrawlFolder:
-    """An open crawl folder. `create`, `open` and `open_or_create` give one; close it, or use it in a with-statement."""
-
-    def __init__(self, path: Path, database: Database, archive: Archive, lock: FolderLock | None) -> None:
-        self.path = path
-        self.database = database
-        self.archive = archive
+    def __init__(self, path: Path, database: Database, archive: Archive, lock: FolderLock) -> None:
+        super().__init__(path, database, archive)
         self._lock = lock
 
     @classmethod
@@ -71,8 +54,8 @@ class CrawlFolder:
             _expect_no_crawl(path)  # it could have been made before we had the lock
             _remove_leftovers(path)
             with explained(path):
-                write_durably(path / _SETTINGS, settings_text)
-                Database.create(path / _DATABASE).close()
+                write_durably(path / SETTINGS, settings_text)
+                Database.create(path / DATABASE).close()
                 sync_folder(path)
                 sync_folder(path.parent)
             return cls._opened(path, lock)
@@ -81,14 +64,9 @@ class CrawlFolder:
             raise
 
     @classmethod
-    def open(cls, path: Path, read_only: bool = False) -> CrawlFolder:
-        """The crawl in a folder; what was not acknowledged is removed.
-
-        Read-only, the folder is left as it is, and another process may be writing to it.
-        """
-        _expect_crawl(path)
-        if read_only:
-            return cls._opened(path, None)
+    def open(cls, path: Path) -> CrawlFolder:
+        """The crawl in a folder; what was not acknowledged is removed."""
+        expect_crawl(path)
         lock = FolderLock(path)
         try:
             _remove_leftovers(path)
@@ -100,13 +78,13 @@ class CrawlFolder:
     @classmethod
     def open_or_create(cls, path: Path, settings_text: str) -> CrawlFolder:
         """The settings of a crawl that is there already stay as they are."""
-        return cls.open(path) if (path / _DATABASE).exists() else cls.create(path, settings_text)
+        return cls.open(path) if (path / DATABASE).exists() else cls.create(path, settings_text)
 
     @classmethod
-    def _opened(cls, path: Path, lock: FolderLock | None) -> CrawlFolder:
-        database = Database.open(path / _DATABASE, read_only=lock is None)
+    def _opened(cls, path: Path, lock: FolderLock) -> CrawlFolder:
+        database = Database.open(path / DATABASE)
         try:
-            archive = Archive(path / "archive", _archive_end(database), read_only=lock is None)
+            archive = Archive(path / "archive", archive_end(database))
         except BaseException:
             database.close()
             raise
@@ -115,46 +93,22 @@ class CrawlFolder:
     def acknowledge(self) -> None:
         """Everything appended and added so far is durable from now on."""
         end = self.archive.sync()
-        if end != _archive_end(self.database):
-            self.database.set(_ARCHIVE_END, end)
+        if end != archive_end(self.database):
+            self.database.set(ARCHIVE_END, end)
         self.database.commit()
 
     def close(self) -> None:
         """What is not acknowledged is lost."""
-        self.archive.close()
-        self.database.close()
-        if self._lock is not None:
-            self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.close()
-
-    @property
-    def settings_path(self) -> Path:
-        return self.path / _SETTINGS
-
-    @property
-    def settings_text(self) -> str:
-        return _text_of(self.settings_path)
+        super().close()
+        self._lock.release()
 
     def write_settings(self, text: str) -> None:
         with explained(self.settings_path):
             write_durably(self.settings_path, text)
 
-    @property
-    def report_path(self) -> Path:
-        return self.path / "report.json"
-
     def write_report(self, report: dict[str, Any]) -> None:
         with explained(self.report_path):
             write_durably(self.report_path, json.dumps(report, indent=1) + "\n")
-
-    @property
-    def checkpoint_path(self) -> Path:
-        return self.path / "checkpoints" / "latest.npz"
 
     def write_checkpoint(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the place of the last one."""
@@ -163,22 +117,6 @@ class CrawlFolder:
             path.parent.mkdir(exist_ok=True)
             with replaced(path) as new:
                 np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
-
-    def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
-        """The arrays of the last one; None where there is none, or a damaged one: it is never the truth."""
-        try:
-            with self.checkpoint_path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
-            return None
-
-    @property
-    def topic_path(self) -> Path:
-        return self.path / "topic.toml"
-
-    @property
-    def topic_text(self) -> str:
-        return _text_of(self.topic_path)
 
     def write_topic(self, text: str) -> None:
         with explained(self.topic_path):
@@ -190,72 +128,15 @@ class CrawlFolder:
         with explained(path), replaced(path) as new:
             np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
 
-    def read_ranks(self) -> dict[str, NDArray[Any]] | None:
-        """The arrays that `write_ranks` was given last; None where there are none."""
-        path = self.path / "ranks.npz"
-        if not path.exists():
-            return None
-        try:
-            with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-            raise damaged(path, f"{error}; run `orienteer estimate` again") from None
-
     def write_estimate(self, report: dict[str, Any]) -> None:
-        with explained(self.path / _ESTIMATE):
-            write_durably(self.path / _ESTIMATE, json.dumps(report, indent=1) + "\n")
-
-    @property
-    def log_path(self) -> Path:
-        return self.path / "log.jsonl"
-
-    @property
-    def course_path(self) -> Path:
-        return self.path / "course.jsonl"
+        with explained(self.path / ESTIMATE):
+            write_durably(self.path / ESTIMATE, json.dumps(report, indent=1) + "\n")
 
     def write_frontier(self, top: dict[str, Any]) -> None:
         """Take the place of the last one. No crawl ends because it cannot be written."""
         path = self.path / "frontier.json"
         with suppress(OSError), replaced(path) as new:
             new.write_text(json.dumps(top), encoding="utf-8")
-
-    def read_frontier(self) -> Any:
-        """What `write_frontier` was given last; None where there is nothing to be read."""
-        try:
-            return json.loads((self.path / "frontier.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return None
-
-
-class FolderLock:
-    """The right to write to a folder; it ends with the process, however that ends."""
-
-    def __init__(self, folder: Path) -> None:
-        path = folder / LOCK
-        with explained(path):
-            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            with explained(path):
-                self._take(folder, self._descriptor)
-        except BaseException:
-            self.release()
-            raise
-
-    def _take(self, folder: Path, descriptor: int) -> None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
-            raise CrawlFolderError(f"{folder} is in use by process {holder or '(unknown)'}") from None
-        with suppress(OSError):  # only for the message to others: a full disk is no reason not to open
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"{os.getpid()}\n".encode())
-
-    def release(self) -> None:
-        """A second time does nothing: the number may be another file's by then."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -309,54 +190,10 @@ def remove_crawl(path: Path) -> None:
     lock = FolderLock(path)
     try:
         with explained(path):
-            (path / _DATABASE).unlink()  # without it the rest is no crawl, however far we get
+            (path / DATABASE).unlink()  # without it the rest is no crawl, however far we get
             shutil.rmtree(path)
     finally:
         lock.release()
-
-
-def settings_of_folder(path: Path) -> str | None:
-    """The text of crawl.toml; None where no crawl is."""
-    return _text_of(path / _SETTINGS) if (path / _DATABASE).exists() else None
-
-
-def estimate_of_folder(path: Path) -> Any:
-    """What `write_estimate` was given last; None where no estimate was made."""
-    if not (path / _ESTIMATE).exists():
-        return None
-    try:
-        return json.loads(_text_of(path / _ESTIMATE))
-    except (ValueError, RecursionError) as error:
-        raise damaged(path / _ESTIMATE, f"{error}; run `orienteer estimate` again") from None
-
-
-def policy_model_path(path: Path) -> Path:
-    """Where the folder of a crawl has what its policy learned on other sites."""
-    return path / "policy.npz"
-
-
-def _text_of(path: Path) -> str:
-    with explained(path):
-        try:
-            return path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise damaged(path, error) from None
-
-
-def _archive_end(database: Database) -> ArchiveEnd:
-    end = database.get(_ARCHIVE_END, (0, 0))
-    try:
-        return ArchiveEnd(*map(int, end))
-    except (TypeError, ValueError) as error:
-        raise damaged(database.path, error) from None
-
-
-def _expect_crawl(path: Path) -> None:
-    with explained(path):
-        if not path.exists():
-            raise CrawlFolderError(f"{path}: no such crawl folder")
-        if not (path / _DATABASE).exists():
-            raise CrawlFolderError(f"{path}: not a crawl folder (no {_DATABASE} in it)")
 
 
 def _expect_no_crawl(path: Path) -> None:
@@ -367,9 +204,9 @@ def _expect_no_crawl(path: Path) -> None:
         if not path.is_dir():
             raise CrawlFolderError(f"{path}: a file, where a crawl folder should be")
         names = {file.name for file in path.iterdir()}
-    if _DATABASE in names:
+    if DATABASE in names:
         raise CrawlFolderError(f"{path}: there is a crawl in this folder already")
-    foreign = {name for name in names - {_SETTINGS, LOCK} if not name.startswith(".new-")}
+    foreign = {name for name in names - {SETTINGS, LOCK} if not name.startswith(".new-")}
     if foreign:
-        why = f"{min(foreign)} is in it, {_DATABASE} is not"
+        why = f"{min(foreign)} is in it, {DATABASE} is not"
         raise CrawlFolderError(f"{path}: not empty and not a crawl folder ({why}); it is left as it is")

@@ -23,8 +23,8 @@ from orienteer.errors import CrawlFolderError
 from orienteer.files.durable import sync_folder
 from orienteer.store.connection import Connection, Kind
 from orienteer.store.failures import explained
-from orienteer.store.folder import FolderLock
 from orienteer.store.history import DonePages
+from orienteer.store.lock import FolderLock
 from orienteer.store.page_row import blob_of
 
 DATABASE = "requests.db"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +12,6 @@ from numpy.typing import NDArray
 from orienteer.store.archive import Position
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
-from orienteer.store.folder import LOCK
 from orienteer.store.page_row import COLUMNS, FETCHED, PageRow, page_ids
 from orienteer.store.visits import VisitKind
 
@@ -163,20 +160,3 @@ def _readable(row: tuple[Any, ...]) -> Readable:
     page, time, *place, content_type, language, noindex, repeats, relevance, links = row
     linked = page_ids([links])
     return Readable(page, time, Position(*place), content_type, language, bool(noindex), repeats, relevance, linked)
-
-
-def holder_of(folder: Path) -> int | None:
-    """The process that is writing to a crawl folder, 0 if it does not say which; None if there is none."""
-    path = folder / LOCK
-    if not path.exists():
-        return None
-    with explained(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pid = os.pread(descriptor, 20, 0).strip()
-            return int(pid) if pid.isdigit() else 0
-        finally:
-            os.close(descriptor)
-    return None

@@ -22,7 +22,7 @@ from orienteer.inspect.status_in_words import (
 from orienteer.live.control import StartedCrawl, ask_to_stop, why_not_on
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
-from orienteer.store.survey import holder_of
+from orienteer.store.lock import holder_of
 from orienteer.store.visits import VisitKind
 
 _EVERY_S = 1.0

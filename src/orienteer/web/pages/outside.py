@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from orienteer.errors import CrawlFolderError
 from orienteer.graph.estimation.outlook import N_DOMAINS
-from orienteer.store.folder import estimate_of_folder
+from orienteer.store.folder_files import estimate_of_folder
 from orienteer.store.survey import Survey
 from orienteer.web.rendering import Entry, render, served_crawl
 

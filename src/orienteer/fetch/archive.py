@@ -1,0 +1,111 @@
+"""A fetcher that answers from the archive of a crawl folder, and asks nobody.
+
+So a crawl can be made again from what was archived, with other settings, hooks or topics, and without a network:
+
+    orienteer crawl https://example.org -o again --fetcher archive:path=example.org-crawl
+
+What was archived comes as it came then. What was asked for and not archived (an image, a timeout) comes with the
+outcome it had. What the crawl never asked for has no answer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from pathlib import Path
+
+from orienteer.answers.answer import Fetched, Request, media_type, outcome_of
+from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.headers import Headers
+from orienteer.answers.meaning import VERDICTS
+from orienteer.errors import CrawlFolderError, InputError
+from orienteer.fetch.settings import FetchSettings
+from orienteer.frontier.seen import SeenUrls
+from orienteer.pages.outcome import Outcome
+from orienteer.store.folder_view import FolderView
+from orienteer.store.page_row import PageRow
+
+_OUTCOMES = frozenset(map(str, VERDICTS))  # of fetches; what the crawl decided then, it decides anew
+
+
+class ArchiveFetcher:
+    """`path` is the crawl folder whose archive answers."""
+
+    asks_web = False
+
+    def __init__(self, settings: FetchSettings | None = None, path: str = "") -> None:
+        if not path:
+            raise InputError("fetcher archive: which archive? Name a crawl folder: archive:path=FOLDER")
+        self.settings = settings or FetchSettings()
+        self._folder = FolderView.open(Path(path))
+        self._seen = SeenUrls(secrets.token_bytes(16))
+        for block in self._folder.database.url_blocks():
+            self._seen.number_lines(block)
+        self._waiting: deque[Request] = deque()
+        self._done: list[Fetched] = []
+
+    @property
+    def n_under_way(self) -> int:
+        return len(self._waiting) + len(self._done)
+
+    def start(self, request: Request) -> None:
+        self._waiting.append(request)
+
+    def poll(self, timeout_s: float) -> list[Fetched]:
+        """One answer at a time: who reads it need not wait for the others."""
+        if self._waiting:
+            self._done.append(self._answer(self._waiting.popleft()))
+        done, self._done = self._done, []
+        return done
+
+    def cancel(self) -> None:
+        self._done += [Fetched(request, Outcome.CANCELLED) for request in self._waiting]
+        self._waiting.clear()
+
+    def close(self) -> None:
+        self.cancel()
+        self._folder.close()
+
+    def _answer(self, request: Request) -> Fetched:
+        page = self._seen.find(request.url)
+        row = None if page is None else self._folder.database.page(page)
+        if row is None:
+            return Fetched(request, Outcome.NO_ANSWER, detail="not in the archive")
+        if row.archived is None:
+            return self._unarchived(request, row)
+        try:
+            archived = self._folder.archive.read(row.archived)
+        except CrawlFolderError as error:
+            return Fetched(request, Outcome.NO_ANSWER, detail=str(error))
+        headers = Headers(archived.headers)
+        outcome = outcome_of(archived.status, headers, request.url)
+        if outcome is Outcome.OK and not request.any_type and not self.settings.wants(media_type(headers)):
+            outcome = Outcome.UNWANTED_TYPE
+        content, detail = b"", ""
+        try:
+            content = unpacked(archived.body, headers.get_all("content-encoding"), self.settings.max_decoded_bytes)
+        except BodyError as error:
+            if outcome is Outcome.OK:
+                outcome = Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN
+                detail = str(error)
+        lines = [f"HTTP/1.1 {archived.status} -", *(f"{name}: {value}" for name, value in archived.headers), "", ""]
+        return Fetched(
+            request,
+            outcome,
+            archived.status,
+            status_line=lines[0],
+            headers=headers,
+            raw_headers="\r\n".join(lines).encode("latin-1", "replace"),
+            body=archived.body,
+            content=content,
+            started_at=archived.time,
+            detail=detail,
+        )
+
+    def _unarchived(self, request: Request, row: PageRow) -> Fetched:
+        """What is known of an answer that was not kept."""
+        headers = Headers([("Content-Type", row.content_type)] if row.content_type else [])
+        known = Outcome(row.outcome) if row.outcome in _OUTCOMES else outcome_of(row.status, headers, request.url)
+        if (not row.status and row.outcome not in _OUTCOMES) or known is Outcome.OK:
+            return Fetched(request, Outcome.NO_ANSWER, detail=f"not in the archive: {row.outcome}")
+        return Fetched(request, known, row.status, headers=headers, started_at=row.time, detail="as in the archive")

@@ -1,0 +1,159 @@
+"""What stands where in a crawl folder, and how it is read. Nothing here writes.
+
+crawl.toml        the settings the crawl was made with
+crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
+crawl.lock        held by the one process that may write
+archive/          the pages as they came, in WARC files
+checkpoints/      what makes a reopen quick; never the truth
+report.json       the certificate, and why the crawl stopped
+topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
+policy.npz        what its policy has learned on other sites, if it is one that does
+ranks.npz         what its pages are worth, inside and in the whole web; derived
+estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
+index/            what a search looks things up in (see `search/`); derived, has a lock of its own
+outside/          the pages around it that were looked at for that: a folder like this one, links only
+log.jsonl         what happened, an object a line (see `log`); never the truth
+course.jsonl      how it went, in points (see `course`); never the truth
+frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import CrawlFolderError
+from orienteer.store.archive import Archive, ArchiveEnd
+from orienteer.store.database import Database
+from orienteer.store.failures import damaged, explained
+
+DATABASE, SETTINGS = "crawl.db", "crawl.toml"
+ESTIMATE = "estimate.json"
+ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
+
+
+class FolderFiles:
+    """The files of a crawl folder that is open, for reading or for more."""
+
+    def __init__(self, path: Path, database: Database, archive: Archive) -> None:
+        self.path = path
+        self.database = database
+        self.archive = archive
+
+    def close(self) -> None:
+        self.archive.close()
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def settings_path(self) -> Path:
+        return self.path / SETTINGS
+
+    @property
+    def settings_text(self) -> str:
+        return text_of(self.settings_path)
+
+    @property
+    def report_path(self) -> Path:
+        return self.path / "report.json"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        return self.path / "checkpoints" / "latest.npz"
+
+    def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
+        """The arrays of the last one; None where there is none, or a damaged one: it is never the truth."""
+        try:
+            with self.checkpoint_path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+            return None
+
+    @property
+    def topic_path(self) -> Path:
+        return self.path / "topic.toml"
+
+    @property
+    def topic_text(self) -> str:
+        return text_of(self.topic_path)
+
+    def read_ranks(self) -> dict[str, NDArray[Any]] | None:
+        """The arrays that `write_ranks` was given last; None where there are none."""
+        path = self.path / "ranks.npz"
+        if not path.exists():
+            return None
+        try:
+            with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise damaged(path, f"{error}; run `orienteer estimate` again") from None
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "log.jsonl"
+
+    @property
+    def course_path(self) -> Path:
+        return self.path / "course.jsonl"
+
+    def read_frontier(self) -> Any:
+        """What `write_frontier` was given last; None where there is nothing to be read."""
+        try:
+            return json.loads((self.path / "frontier.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+
+
+def settings_of_folder(path: Path) -> str | None:
+    """The text of crawl.toml; None where no crawl is."""
+    return text_of(path / SETTINGS) if (path / DATABASE).exists() else None
+
+
+def estimate_of_folder(path: Path) -> Any:
+    """What `write_estimate` was given last; None where no estimate was made."""
+    if not (path / ESTIMATE).exists():
+        return None
+    try:
+        return json.loads(text_of(path / ESTIMATE))
+    except (ValueError, RecursionError) as error:
+        raise damaged(path / ESTIMATE, f"{error}; run `orienteer estimate` again") from None
+
+
+def policy_model_path(path: Path) -> Path:
+    """Where the folder of a crawl has what its policy learned on other sites."""
+    return path / "policy.npz"
+
+
+def expect_crawl(path: Path) -> None:
+    with explained(path):
+        if not path.exists():
+            raise CrawlFolderError(f"{path}: no such crawl folder")
+        if not (path / DATABASE).exists():
+            raise CrawlFolderError(f"{path}: not a crawl folder (no {DATABASE} in it)")
+
+
+def archive_end(database: Database) -> ArchiveEnd:
+    end = database.get(ARCHIVE_END, (0, 0))
+    try:
+        return ArchiveEnd(*map(int, end))
+    except (TypeError, ValueError) as error:
+        raise damaged(database.path, error) from None
+
+
+def text_of(path: Path) -> str:
+    with explained(path):
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise damaged(path, error) from None

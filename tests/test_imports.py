@@ -1,0 +1,79 @@
+"""What is not imported: pycurl where nothing is fetched, and nothing that only Linux has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.synthetic import synthetic_web
+from tests.live.live_crawls import crawled, hub
+
+NO_PYCURL = "import sys; sys.modules['pycurl'] = None\n"  # whoever imports it gets an ImportError
+NO_EPOLL = """
+import select
+for name in [name for name in dir(select) if "epoll" in name.lower()]:
+    delattr(select, name)
+"""
+
+
+def run(program: str, *arguments: object) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=280, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["search.search_index", "search.indexing", "imports.import_crawl", "exports.export", "inspect.explain", "web.app"],
+)
+def test_no_pycurl_where_nothing_is_fetched(module: str) -> None:
+    assert run(f"import sys, orienteer.{module}; print('pycurl' in sys.modules)") == "False\n"
+
+
+def test_a_crawl_is_searched_exported_and_imported_without_pycurl(tmp_path: Path) -> None:
+    site = GraphSite(synthetic_web(40))
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "crawl", settings={"crawl": {"workers": 2}})
+    program = (
+        NO_PYCURL
+        + """
+from pathlib import Path
+import orienteer as ori
+crawl = Path(sys.argv[1])
+print(ori.update_index(crawl).n_pages > 0)
+with ori.SearchIndex.open(crawl) as index:
+    print(index.search("page").total > 0)
+print(ori.export(crawl, "warc", crawl.parent / "all.warc.gz").n_pages > 0)
+print(ori.import_crawl(crawl.parent / "all.warc.gz", crawl.parent / "again").n_fetched > 0)
+"""
+    )
+    assert run(program, tmp_path / "crawl").split() == ["True"] * 4
+
+
+def test_a_crawl_works_without_epoll(tmp_path: Path) -> None:
+    site = GraphSite(synthetic_web(40))
+    program = (
+        NO_EPOLL
+        + """
+import pkgutil, importlib, sys, orienteer
+for module in pkgutil.walk_packages(orienteer.__path__, "orienteer."):
+    if "__main__" not in module.name:
+        importlib.import_module(module.name)
+report = orienteer.live_crawl(
+    sys.argv[1], sys.argv[2], scope="web",
+    settings={"crawl": {"robots": False}, "politeness": {"delay_s": 0.0}, "fetch": {"connect_to": sys.argv[3]}},
+)
+print(report.figures.n_fetched, report.stopped_because)
+"""
+    )
+    with FakeWeb(site) as web:
+        expected = crawled(web, hub(site), tmp_path / "here")
+        said = run(program, hub(site), tmp_path / "there", web.address)
+    assert said == f"{expected.figures.n_fetched} frontier empty\n"
