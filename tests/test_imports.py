@@ -49,7 +49,7 @@ import orienteer as ori
 crawl = Path(sys.argv[1])
 print(ori.update_index(crawl).n_pages > 0)
 with ori.SearchIndex.open(crawl) as index:
-    print(index.search("page").total > 0)
+    print(index.search("cargo").total > 0)
 print(ori.export(crawl, "warc", crawl.parent / "all.warc.gz").n_pages > 0)
 print(ori.import_crawl(crawl.parent / "all.warc.gz", crawl.parent / "again").n_fetched > 0)
 """

@@ -18,6 +18,7 @@ from orienteer.progress import silent
 
 if TYPE_CHECKING:
     from orienteer.ledger.plan import CrawlPlan
+    from orienteer.live.figures import Figures
 
 _GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _ANY_PAGE = "https://example.org/"
@@ -108,6 +109,12 @@ def crawl(
         None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE
     ),
     workers: int | None = typer.Option(None, help="Fetches under way at once (32).", rich_help_panel=_NET),
+    fetcher: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help="Who fetches: libcurl, archive:path=DIR (what another crawl has archived), or a plug-in.",
+        rich_help_panel=_NET,
+    ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
     max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
     proxy: str | None = typer.Option(None, help="A proxy, such as http://localhost:3128.", rich_help_panel=_NET),
@@ -148,8 +155,9 @@ def crawl(
         "scope": {"kind": scope, "allow": tuple(allow) or None, "deny": tuple(deny) or None, "max_depth": max_depth},
         "politeness": {"delay_s": delay, "connections": connections},
         "fetch": {
-            "user_agent": user_agent, "timeout_s": timeout, "max_body_bytes": max_size, "proxy": proxy,
-            "connect_to": connect_to, "allow_private": allow_private, "content_types": _content_types(content_type),
+            "fetcher": fetcher, "user_agent": user_agent, "timeout_s": timeout, "max_body_bytes": max_size,
+            "proxy": proxy, "connect_to": connect_to, "allow_private": allow_private,
+            "content_types": _content_types(content_type),
         },
     }  # fmt: skip
     if topic is not None:
@@ -170,34 +178,31 @@ def run(
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
 
-    with ExitStack() as until_the_end:
+    with ExitStack() as stack:
         # Before anything is opened: a port that is taken is known at once.
         from orienteer.cli import crawl_display, metrics_server
 
-        publish = until_the_end.enter_context(metrics_server.serving(metrics))
+        publish = stack.enter_context(metrics_server.serving(metrics))
         if metrics == 0:
             say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
         with waiting(folder, quiet or json):
-            from orienteer.live.figures import Watch
-            from orienteer.live.session import opened, reported
+            from orienteer.live import session
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
-                live = until_the_end.enter_context(opened(folder, plan, refresh, progress=shown, topic=topic))
-        until_the_end.enter_context(stoppable(live))
-        watch, beside = Watch(live.intake, live), until_the_end.enter_context(indexed_beside(folder, index))
+                live = stack.enter_context(session.opened(folder, plan, refresh, progress=shown, topic=topic))
+        stack.enter_context(stoppable(live))
+        index_if_due = stack.enter_context(indexed_beside(folder, index))
         with crawl_display.shown(folder, quiet or json) as show:
 
-            def tick() -> None:
-                if watch.is_due():
-                    figures = watch.look()
-                    show(figures, live.stop_wanted)
-                    publish(figures)
-                    beside()
+            def watch(figures: Figures) -> None:
+                show(figures, live.stop_wanted)
+                publish(figures)
+                index_if_due()
 
-            why = live.run(tick)
-        report = reported(live.ledger, watch, why)
-    indexed = indexed_at_the_end(folder, quiet or json) if index and why != StopReason.INTERRUPTED else None
+            report = session.run(live, watch)
+    is_over = report.stopped_because is not StopReason.INTERRUPTED
+    indexed = indexed_at_the_end(folder, quiet or json) if index and is_over else None
     with display.readers_may_leave():
         if json:
             display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))

@@ -93,7 +93,7 @@ def live_crawl(
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     plan = CrawlPlan.of_tables(tables, "settings")
     with opened(Path(folder), plan, topic=None if topic is None else Path(topic)) as live:
-        return _run(live, watch)
+        return run(live, watch)
 
 
 def refresh(
@@ -114,7 +114,7 @@ def refresh(
     goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     plan = plan_of_folder(path, settings or {}, {"crawl": goal})
     with opened(path, plan, refresh=True, now=now) as live:
-        return _run(live, watch)
+        return run(live, watch)
 
 
 def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> CrawlPlan:
@@ -126,7 +126,8 @@ def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> Cra
     return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
 
 
-def _run(live: LiveCrawl, watch: Callable[[Figures], None] | None) -> Report:
+def run(live: LiveCrawl, watch: Callable[[Figures], None] | None = None) -> Report:
+    """Crawl to the end, or until somebody asks it to stop; `watch` hears the figures several times a second."""
     observer = Watch(live.intake, live)
 
     def tick() -> None:
@@ -154,7 +155,10 @@ def opened(
     to_keep = None if topic is None else TopicToKeep(topic)
     policy = PolicyToKeep(plan, path)
     plan = policy.plan
-    with CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder:
+    with (
+        closing(make_fetcher(plan.fetch)) as fetcher,
+        CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder,
+    ):
         before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
         if to_keep is not None:
             to_keep.keep(folder)
@@ -164,8 +168,7 @@ def opened(
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
         warm_up(plan)
-        with closing(make_fetcher(plan.fetch)) as fetcher:
-            yield LiveCrawl(Ledger(folder, _impolite(plan) if not fetcher.asks_web else plan), fetcher)
+        yield LiveCrawl(Ledger(folder, plan if fetcher.asks_web else _impolite(plan)), fetcher)
 
 
 def _impolite(plan: CrawlPlan) -> CrawlPlan:

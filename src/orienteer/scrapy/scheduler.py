@@ -26,6 +26,9 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import load_object
 
+from orienteer.answers.answer import outcome_of
+from orienteer.answers.headers import Headers
+from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.pages.states import PageState
 from orienteer.scrapy.links import PAGE, START, LinkNotes, taken_off
@@ -40,7 +43,6 @@ COVERED, FAILED = "closespider_coverage", "orienteer_error"  # why the spider is
 _COMMIT_EVERY_S = 1.0
 _PATIENCE_S = 0.25  # with a spider that is still at a page while nothing else can be asked for
 _CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for the stats
-_KEEP_OUT = frozenset((401, 402, 403, 407, 408, 429, 451))  # there may be a page, but not for us
 
 
 @dataclass(eq=False)
@@ -57,11 +59,16 @@ class HandedOut:
     again: Request | None = None  # takes its place
 
     def outcome(self) -> PageState:
+        """The spider has dealt with what came below 400; the rest means what it means to any crawl.
+
+        Whether to try again is up to Scrapy: by now it has, as often as it wanted to.
+        """
         if self.redirect_to is not None or self.links or (self.status is not None and self.status < 400):
             return PageState.FETCHED
-        if self.status is None or self.status in _KEEP_OUT or self.status >= 500:
+        if self.status is None:
             return PageState.BLOCKED
-        return PageState.FAILED
+        verdict = verdict_of(outcome_of(self.status, Headers(), self.request.url), self.status)
+        return PageState.FAILED if verdict is Verdict.FAILED else PageState.BLOCKED
 
 
 class Scheduler(BaseScheduler):
