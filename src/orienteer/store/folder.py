@@ -176,10 +176,6 @@ class CrawlFolder:
     def topic_path(self) -> Path:
         return self.path / "topic.toml"
 
-    @property
-    def topic_text(self) -> str:
-        return _text_of(self.topic_path)
-
     def write_topic(self, text: str) -> None:
         with explained(self.topic_path):
             write_durably(self.topic_path, text)
