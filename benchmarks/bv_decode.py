@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from experiments.webs import web_folder
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.reproduce.webs import web_folder
 from tests.graph.formats.bv_encoder import Settings, write_graph
 
 N_PAGES = 200_000

@@ -11,10 +11,10 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.peers import igraph_graph, networkit_graph
+from experiments.webs import web_folder
 from orienteer.graph import shapes
 from orienteer.graph.components import components
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.reproduce.webs import web_folder
 
 
 def orienteer(path: Path) -> Callable[[], Any]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from benchmarks.crawl_speed import policy
 from benchmarks.measure import machine, measured, table
+from experiments.webs import web_folder
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.reproduce.webs import web_folder
 
 SIZES = {1_000_000: 800_000, 10_000_000: 8_000_000, 100_000_000: 80_000_000}
 

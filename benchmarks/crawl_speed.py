@@ -14,10 +14,10 @@ import numpy as np
 
 from benchmarks.lazy_heap import fractional_order
 from benchmarks.measure import machine, measured, table
+from experiments.webs import web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.reproduce.webs import web_folder
 
 EPS = 0.01
 RUNS: list[tuple[str, str, dict[str, Any]]] = [

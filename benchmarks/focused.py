@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measure import machine, table
+from experiments.papers import experiments_named
+from experiments.real_data import DOCS, SCHOOLS, RealData
+from experiments.topic_tasks import ENCYCLOPEDIA, PARTS, SUBJECTS, urls_of
+from experiments.webs import Webs, web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import make_policy
-from orienteer.reproduce.papers import experiments_named
-from orienteer.reproduce.real_data import DOCS, SCHOOLS, RealData
-from orienteer.reproduce.topic_tasks import ENCYCLOPEDIA, PARTS, SUBJECTS, urls_of
-from orienteer.reproduce.webs import Webs, web_folder
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ABOUT = """**Before the first target is met.** Topics that are no task of the experiment: every subject of 8 to 163

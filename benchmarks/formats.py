@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from experiments.webs import web_folder
 from orienteer.graph import link_sorter, shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.reproduce.webs import web_folder
 
 NAMES = ["web", "web.txt", "web.csv.gz", "web.tsv.zst", "web.npz", "web.parquet", "web.graphml"]
 

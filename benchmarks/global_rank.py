@@ -19,9 +19,9 @@ import numpy as np
 
 from benchmarks.global_rank_domains import grouped_domains
 from benchmarks.measure import machine, table
+from experiments.domain_runs import L1, METHODS, ROUNDS, Run, complement_runs
+from experiments.global_rank import MARKS
 from orienteer.evaluate.report import COLOURS, write_figure
-from orienteer.reproduce.domain_runs import L1, METHODS, ROUNDS, Run, complement_runs
-from orienteer.reproduce.global_rank import MARKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

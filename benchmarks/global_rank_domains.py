@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.domains import CNR, TOPIC, Domain, RankedWeb, RealDomains
+from experiments.papers import experiments_named
+from experiments.real_data import RealData
+from experiments.webs import Webs
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.reproduce.domains import CNR, TOPIC, Domain, RankedWeb, RealDomains
-from orienteer.reproduce.papers import experiments_named
-from orienteer.reproduce.real_data import RealData
-from orienteer.reproduce.webs import Webs
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

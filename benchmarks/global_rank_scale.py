@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import machine, measured, table
+from experiments.webs import web_folder
 from orienteer.graph import shapes
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from orienteer.reproduce.webs import web_folder
 
 METHODS = ("paper", "frontier-return")
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import table
+from experiments.webs import web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from orienteer.reproduce.webs import web_folder
 
 LEVEL = 0.98
 RUNS: list[tuple[str, dict[str, Any]]] = [

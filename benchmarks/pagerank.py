@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.peers import igraph_graph, networkit_graph
+from experiments.webs import web_folder
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from orienteer.reproduce.webs import web_folder
 
 ERROR = 1e-6
 PACKAGES = ("numpy", "numba", "scipy", "networkit", "igraph", "networkx")

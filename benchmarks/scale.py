@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from experiments.webs import web_folder
 from orienteer.graph import shapes
 from orienteer.graph.components import components
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from orienteer.reproduce.webs import web_folder
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 

@@ -6,11 +6,12 @@ import tomllib
 from dataclasses import dataclass
 
 import pytest
+import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.errors import InputError
-from orienteer.settings import from_table, to_table, to_toml
+from orienteer.settings import from_table, to_table
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Settings:
     )
 )
 def test_what_is_written_is_read(settings: _Settings) -> None:
-    text = to_toml({"part": to_table(settings)})
+    text = tomli_w.dumps({"part": to_table(settings)})
     assert from_table(_Settings, tomllib.loads(text)["part"], "[part]") == settings
 
 

@@ -6,7 +6,6 @@ lists of texts or numbers, each with a default. What is wrong with a table is on
 
 from __future__ import annotations
 
-import json
 import types
 import typing
 from collections.abc import Mapping
@@ -55,26 +54,6 @@ def merged(*layers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]
         for name, table in layer.items():
             tables.setdefault(name, {}).update({key: value for key, value in table.items() if value is not None})
     return tables
-
-
-def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """The tables as TOML text."""
-    blocks = []
-    for name, table in tables.items():
-        lines = [f"[{name}]", *(f"{key} = {_toml_value(value)}" for key, value in table.items())]
-        blocks.append("\n".join(lines) + "\n")
-    return "\n".join(blocks)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, list | tuple) and len(value) > 1:
-        return "[\n" + "".join(f"    {_toml_value(item)},\n" for item in value) + "]"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    if isinstance(value, float):
-        return repr(value)
-    # The escapes of JSON are TOML's too, but for DEL, which TOML wants escaped.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _value(value: Any, hint: Any, where: str) -> Any:

@@ -393,7 +393,9 @@ def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
             connection.request("GET", "/metrics")
             text = connection.getresponse().read().decode()
             connection.close()
-            return 'orienteer_pages_total{state="fetched"} 1\n' in text and "orienteer_fetches_in_flight 1\n" in text
+            return (
+                'orienteer_pages_total{state="fetched"} 1.0\n' in text and "orienteer_fetches_in_flight 1.0\n" in text
+            )
 
         wait_until(is_told)
         process.send_signal(signal.SIGINT)

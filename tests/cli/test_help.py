@@ -21,7 +21,6 @@ COMMANDS = [
     ["export"],
     ["simulate"],
     ["compare"],
-    ["reproduce"],
     ["graph"],
     ["graph", "info"],
     ["graph", "convert"],

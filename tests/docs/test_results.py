@@ -10,7 +10,7 @@ import pytest
 from benchmarks.__main__ import EXPERIMENTS, QUICK, RESULTS, SLOW
 from benchmarks.goals import GOALS, Goal, goals_table
 from benchmarks.results_file import Results
-from orienteer.evaluate.verdict import VERDICTS
+from experiments.verdict import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 

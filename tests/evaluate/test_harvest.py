@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.evaluate.hard_site import hard_site
+from experiments.hard_site import hard_site
 from orienteer.evaluate.harvest import Task, compare_harvests, harvest, harvest_policies
 from orienteer.graph import shapes
 from orienteer.graph.reach import distances

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import tomli_w
 from warcio.archiveiterator import ArchiveIterator
 
-from orienteer.settings import merged, to_toml
+from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
@@ -60,7 +61,7 @@ class CrawlCommand:
     ) -> None:
         self.folder = folder
         settings = folder.with_name(f"{folder.name}.toml")
-        settings.write_text(to_toml(merged(HASTY, tables)))
+        settings.write_text(tomli_w.dumps(merged(HASTY, tables)))
         there = [] if address is None else ["--connect-to", address]
         self.arguments = [*seeds, "-o", folder, "--scope", "web", "--quiet", *there, "--settings", settings, *options]
 

@@ -37,6 +37,11 @@ def test_what_is_written_is_read(plan: CrawlPlan) -> None:
     assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry", "refresh"}
 
 
+def test_it_is_written_for_people() -> None:
+    lines = PLAN.to_toml().splitlines()
+    assert lines[:5] == ["[crawl]", "seeds = [", *(f'    "{seed}",' for seed in SEEDS), "]"]
+
+
 def test_only_the_seeds_must_be_said() -> None:
     assert CrawlPlan.parse('[crawl]\nseeds = ["http://a.test/", "https://b.test:8443/x?y=%C3%A9"]', "x") == PLAN
     with pytest.raises(InputError, match=r"^x \[crawl\]: seeds is missing$"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,18 @@ def test_the_topic_stays_with_the_crawl(web: FakeWeb, topic: Path, tmp_path: Pat
     crawled(web, HOME, tmp_path / "plain", budget=5)
     with pytest.raises(InputError, match="begun without a topic"):
         crawled(web, HOME, tmp_path / "plain", topic=other, budget=12)
+
+
+def test_the_same_topic_written_otherwise_is_the_same(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    crawled(web, HOME, folder, topic=topic, budget=5)
+    kept = folder / "topic.toml"
+    said = tomllib.loads(kept.read_text())["topic"]
+    kept.write_text("[topic]  # as another version may write it\n" + "".join(
+        f"{key} = {json.dumps(value)}\n" for key, value in reversed(said.items())
+    ))  # fmt: skip
+    crawled(web, HOME, folder, topic=topic, budget=9)
+    assert len(rows_of(folder)) == 9
 
 
 def test_a_topic_that_cannot_be_used_leaves_no_folder_behind(web: FakeWeb, tmp_path: Path) -> None:

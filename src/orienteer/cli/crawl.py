@@ -129,7 +129,7 @@ def crawl(
         False, "--index", help="Make it searchable: now and then meanwhile, and at the end.", rich_help_panel=_OUTPUT
     ),
     metrics: int | None = typer.Option(
-        None, metavar="PORT", help="Serve figures for Prometheus.", rich_help_panel=_OUTPUT
+        None, metavar="PORT", help="Serve figures for Prometheus (extra: metrics).", rich_help_panel=_OUTPUT
     ),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display.", rich_help_panel=_OUTPUT),
@@ -146,6 +146,9 @@ def crawl(
 
     Example: [bold]orienteer crawl https://example.org --until 0.98 -o example[/bold]
     """
+    from orienteer.cli.metrics_server import check_metrics
+
+    check_metrics(metrics)
     given: dict[str, dict[str, Any]] = {
         "crawl": {
             "policy": policy, "damping": damping, "until": until, "budget": budget, "by_certificate": by_certificate,

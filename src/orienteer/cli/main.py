@@ -27,7 +27,6 @@ from orienteer.cli import (
     index,
     interruption,
     replay,
-    reproduce,
     search,
     seeds,
     serve,
@@ -62,14 +61,14 @@ topic_app = typer.Typer(
 app.add_typer(topic_app, name="topic")
 
 
-def _paragraphs(text: str | None) -> str:
+def paragraphs(text: str | None) -> str:
     """A text whose lines are as long as the terminal is wide: only empty lines end one."""
     parts = inspect.cleandoc(text or "").split("\n\n")
     return "\n\n".join(" ".join(part.split()) for part in parts)
 
 
 def _add(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
-    group.command(name, help=_paragraphs(command.__doc__))(command)
+    group.command(name, help=paragraphs(command.__doc__))(command)
 
 
 _add(app, "demo", demo.demo)
@@ -86,7 +85,6 @@ _add(app, "serve", serve.serve)
 _add(app, "export", export.export)
 _add(app, "simulate", simulate.simulate)
 _add(app, "compare", compare.compare)
-_add(app, "reproduce", reproduce.reproduce)
 _add(graph_app, "info", graph_info.info)
 _add(graph_app, "convert", graph_convert.convert)
 _add(graph_app, "generate", graph_generate.generate)
@@ -103,36 +101,36 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help=_ABOUT, epilog=_paragraphs(_MORE))
+@app.callback(help=_ABOUT, epilog=paragraphs(_MORE))
 def main(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     """What stands before any command."""
 
 
-def run() -> None:
-    """Run the command line; what a user can cause ends in one line, never in a traceback."""
+def run(command: typer.Typer = app, name: str = "orienteer") -> None:
+    """Run a command line; what a user can cause ends in one line, never in a traceback."""
     interruption.watch()
     try:
-        code = app(prog_name="orienteer", standalone_mode=False)
+        code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except OrienteerError as error:
-        _end(str(error), 2)
+        _end(name, str(error), 2)
     except interruption.Interrupted:
-        _end("interrupted", 130)
+        _end(name, "interrupted", 130)
     except BrokenPipeError:
         display.silence_stdout()
         sys.exit(0)
     except OSError as error:  # whatever the disk refuses, such as room for compiled kernels
-        _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
+        _end(name, f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except MemoryError:
-        _end("not enough memory", 2)
+        _end(name, "not enough memory", 2)
     except Exception as error:
-        _end_if_usage(error)
+        _end_if_usage(name, error)
         raise
 
 
-def _end_if_usage(error: Exception) -> None:
+def _end_if_usage(name: str, error: Exception) -> None:
     """What typer says of an option or an argument, as one line. Its versions have no name in common for such errors."""
     if not hasattr(error, "format_message"):
         return
@@ -140,10 +138,10 @@ def _end_if_usage(error: Exception) -> None:
         error.show()  # type: ignore[attr-defined]  # the help
         sys.exit(2)
     context = getattr(error, "ctx", None)
-    path = "orienteer" if context is None else context.command_path
-    _end(f"{error.format_message().rstrip('.')} (see {path} --help)", 2)
+    path = name if context is None else context.command_path
+    _end(name, f"{error.format_message().rstrip('.')} (see {path} --help)", 2)
 
 
-def _end(message: str, code: int) -> None:
-    print("orienteer: " + " ".join(message.split()), file=sys.stderr)
+def _end(name: str, message: str, code: int) -> None:
+    print(f"{name}: " + " ".join(message.split()), file=sys.stderr)
     sys.exit(code)

@@ -1,124 +1,111 @@
-"""A crawl's figures for Prometheus: GET /metrics on a port of this machine, in the text format 0.0.4.
+"""A crawl's figures for Prometheus: GET /metrics on a port of this machine, with prometheus_client (extra `metrics`).
 
-The crawl hands over its figures about once a second; a request is answered with the latest, so that being asked costs
-the crawl nothing.
+The crawl only hands over its latest figures; they become text when somebody asks, in a thread of the server.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from orienteer.errors import InputError
+from orienteer.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
     from orienteer.live.figures import Figures
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+    Kind = type[CounterMetricFamily] | type[GaugeMetricFamily]
+
 _ADDRESS = "127.0.0.1"
 _MAX_PORT = 65_535
-_EVERY_S = 1.0
-
-Clock = Callable[[], float]
+_CLIENT_TIMEOUT_S = 5.0
 
 
-class Publish(Protocol):
-    """Takes figures when it is due, and ignores them in between. `port` is None where nothing is served."""
+class Published:
+    """What Prometheus is told: the figures that were published last. `port` is None where nothing is served."""
 
-    @property
-    def port(self) -> int | None: ...
+    def __init__(self) -> None:
+        self.port: int | None = None
+        self._figures: Figures | None = None
 
-    def is_due(self) -> bool: ...
+    def __call__(self, figures: Figures) -> None:
+        self._figures = figures
 
-    def __call__(self, figures: Figures) -> None: ...
+    def collect(self) -> Iterator[Metric]:
+        """What a registry of prometheus_client asks for."""
+        return iter(()) if self._figures is None else metrics(self._figures)
+
+
+def check_metrics(port: int | None) -> None:
+    """Refuse what is no port (None is: nothing will be served), and a missing extra."""
+    if port is None:
+        return
+    if not 0 <= port <= _MAX_PORT:
+        raise InputError(f"--metrics is {port}; a port is a number from 0 (any free one) to {_MAX_PORT:,}")
+    try:
+        import prometheus_client  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("--metrics", "prometheus-client", "metrics") from None
 
 
 @contextmanager
-def serving(port: int | None) -> Iterator[Publish]:
-    """Serve what is published for as long as the `with` statement lasts; 0 is any free port, None serves nothing."""
+def serving(port: int | None) -> Iterator[Published]:
+    """Serve what is published for as long as the `with` statement lasts, on a port that was checked.
+
+    0 is any free port, None serves nothing.
+    """
+    published = Published()
     if port is None:
-        yield Unpublished()
+        yield published
         return
-    with _listening(port) as server:
+    with _listening(port, published) as server:
+        published.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, args=(0.1,), name="metrics", daemon=True)
         thread.start()
         try:
-            yield Published(server)
+            yield published
         finally:
             server.shutdown()
             thread.join()
 
 
-class Unpublished:
-    port = None
+def metrics(figures: Figures) -> Iterator[Metric]:
+    """The figures as prometheus_client writes them."""
+    from prometheus_client.core import CounterMetricFamily as Counter
+    from prometheus_client.core import GaugeMetricFamily as Gauge
 
-    def is_due(self) -> bool:
-        return False
-
-    def __call__(self, figures: Figures) -> None:
-        pass
-
-
-class Published:
-    def __init__(self, server: _Server, clock: Clock = time.monotonic) -> None:
-        self._server = server
-        self._clock = clock
-        self._next = clock()
-        self.port: int = server.server_address[1]
-
-    def is_due(self) -> bool:
-        return self._clock() >= self._next
-
-    def __call__(self, figures: Figures) -> None:
-        if self.is_due():
-            self._server.text = metrics_text(figures).encode()
-            self._next = self._clock() + _EVERY_S
-
-
-def metrics_text(figures: Figures) -> str:
-    """The figures in the text format."""
     proved = figures.certificate
     n_other_hosts = figures.n_hosts - figures.n_hosts_resting - figures.n_hosts_given_up
     by_state = {"fetched": figures.n_fetched, "failed": figures.n_failed, "blocked": figures.n_blocked}
     hosts = {"resting": figures.n_hosts_resting, "given_up": figures.n_hosts_given_up, "other": n_other_hosts}
-    return "".join((
-        _family("pages_total", "counter", "Pages that are done, by what became of them.", "state", by_state),
-        _single("frontier_pages", "gauge", "Known pages that wait to be fetched.", figures.n_frontier),
-        _single("known_urls", "gauge", "URLs seen, inside and outside the scope.", figures.n_known),
-        _single("fetches_in_flight", "gauge", "Fetches under way.", figures.n_under_way),
-        _family("hosts", "gauge", "Hosts of the URLs seen, by how they are.", "state", hosts),
-        _single("received_bytes_total", "counter", "Bytes received in this run.", figures.n_bytes),
-        _single("coverage_lower", "gauge", "Share of all rank proved to be on fetched pages.", proved.lower),
-        _single("coverage_upper", "gauge", "Share of all rank that fetched pages can have at most.", proved.upper),
-        _single("blocked_mass", "gauge", "Mass that waits on pages that cannot be fetched.", proved.blocked),
-        _family("outcomes_total", "counter", "Answers in this run, by outcome.", "outcome", figures.outcomes),
-        _single("epoch", "gauge", "Number of the epoch; 0 is the first crawl.", figures.epoch),
-        _family("visits_total", "counter", "Pages in a refresh, by what was found.", "kind", figures.visits),
-        _single("elapsed_seconds", "gauge", "Time since this run began.", figures.elapsed_s),
-    ))  # fmt: skip
+    yield _family(Counter, "pages_total", "Pages that are done, by what became of them.", "state", by_state)
+    yield _single(Gauge, "frontier_pages", "Known pages that wait to be fetched.", figures.n_frontier)
+    yield _single(Gauge, "known_urls", "URLs seen, inside and outside the scope.", figures.n_known)
+    yield _single(Gauge, "fetches_in_flight", "Fetches under way.", figures.n_under_way)
+    yield _family(Gauge, "hosts", "Hosts of the URLs seen, by how they are.", "state", hosts)
+    yield _single(Counter, "received_bytes_total", "Bytes received in this run.", figures.n_bytes)
+    yield _single(Gauge, "coverage_lower", "Share of all rank proved to be on fetched pages.", proved.lower)
+    yield _single(Gauge, "coverage_upper", "Share of all rank that fetched pages can have at most.", proved.upper)
+    yield _single(Gauge, "blocked_mass", "Mass that waits on pages that cannot be fetched.", proved.blocked)
+    yield _family(Counter, "outcomes_total", "Answers in this run, by outcome.", "outcome", figures.outcomes)
+    yield _single(Gauge, "epoch", "Number of the epoch; 0 is the first crawl.", figures.epoch)
+    yield _family(Counter, "visits_total", "Pages in a refresh, by what was found.", "kind", figures.visits)
+    yield _single(Gauge, "elapsed_seconds", "Time since this run began.", figures.elapsed_s)
 
 
-def _single(name: str, kind: str, about: str, value: float) -> str:
-    return f"{_head(name, kind, about)}orienteer_{name} {value!r}\n"
+def _single(kind: Kind, name: str, about: str, value: float) -> Metric:
+    return kind(f"orienteer_{name}", about, value)
 
 
-def _family(name: str, kind: str, about: str, label: str, values: Mapping[str, float]) -> str:
-    lines = (f'orienteer_{name}{{{label}="{_escaped(key)}"}} {value!r}\n' for key, value in values.items())
-    return _head(name, kind, about) + "".join(lines)
-
-
-def _head(name: str, kind: str, about: str) -> str:
-    return f"# HELP orienteer_{name} {about}\n# TYPE orienteer_{name} {kind}\n"
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _family(kind: Kind, name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = kind(f"orienteer_{name}", about, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], value)
+    return family
 
 
 class _Server(ThreadingTCPServer):
@@ -127,37 +114,17 @@ class _Server(ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, port: int) -> None:
-        self.text = b""
-        super().__init__((_ADDRESS, port), _Handler)
-
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up early is no news."""
+        """A client that hangs up early is no news, and the display owns the terminal."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    timeout = 5.0  # for a client that connects and says nothing
+def _listening(port: int, published: Published) -> _Server:
+    from prometheus_client import CollectorRegistry, MetricsHandler
 
-    def do_GET(self) -> None:
-        if self.path.partition("?")[0] != "/metrics":
-            self.send_error(HTTPStatus.NOT_FOUND, explain="The figures are at /metrics.")
-            return
-        text = self.server.text
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", CONTENT_TYPE)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """The display owns the terminal."""
-
-
-def _listening(port: int) -> _Server:
-    if not 0 <= port <= _MAX_PORT:
-        raise InputError(f"--metrics is {port}; a port is a number from 0 (any free one) to {_MAX_PORT:,}")
+    registry = CollectorRegistry()
+    registry.register(published)
+    handler = type("Handler", (MetricsHandler,), {"registry": registry, "timeout": _CLIENT_TIMEOUT_S})
     try:
-        return _Server(port)
+        return _Server((_ADDRESS, port), handler)
     except OSError as error:
         raise InputError(f"--metrics: port {port} cannot be used: {error.strerror or error}") from None

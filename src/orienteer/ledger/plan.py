@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Goal
@@ -32,7 +33,7 @@ from orienteer.ledger.scope import ScopeSettings
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import checked_damping
 from orienteer.policies.policy_spec import PolicySpec
-from orienteer.settings import from_table, to_table, to_toml
+from orienteer.settings import from_table, to_table
 from orienteer.url import canonical_url
 
 _DUPLICATE_CHOICES = ("off", "report", "merge")
@@ -129,7 +130,7 @@ class CrawlPlan:
         return cls.of_tables(tables_of(text, where), where)
 
     def to_toml(self) -> str:
-        return to_toml({part.name: to_table(getattr(self, part.name)) for part in fields(self)})
+        return tomli_w.dumps({part.name: to_table(getattr(self, part.name)) for part in fields(self)})
 
     def continued(self, new: CrawlPlan) -> CrawlPlan:
         """This crawl gone on with under new settings; refuses those that would make it another crawl."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
@@ -13,12 +15,12 @@ from orienteer.extract.page import Page
 from orienteer.extract.tokens import link_tokens, page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, FocusedPolicy, LinkWords
-from orienteer.settings import to_toml
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.page_words import PageWords, packed, unpacked
+from orienteer.topics import all_topics
 from orienteer.topics.model_file import write_model
 from orienteer.topics.topic import PageContent, Topic
 from orienteer.topics.topic_file import TopicFile, load_topic
@@ -32,10 +34,6 @@ class TopicToKeep:
     def __init__(self, path: Path) -> None:
         self._file = TopicFile.read(path)
         self._topic = self._file.trained_topic()
-        named = {name: str(self._file.settings[name]) for name in self._topic.file_settings}
-        files = {name: str((path.parent / file).resolve()) for name, file in named.items()}
-        about = {"kind": self._file.kind, **self._file.settings, **files, "threshold": self._file.threshold}
-        self._text = to_toml({"topic": about})
 
     @property
     def topic(self) -> Topic:
@@ -43,7 +41,7 @@ class TopicToKeep:
 
     def is_of(self, folder: FolderFiles) -> bool:
         """Whether the crawl in this folder has the same topic, and the same was learned of it."""
-        if not folder.topic_path.exists() or folder.topic_text != self._text:
+        if not folder.topic_path.exists() or not self._is_kept_in(folder):
             return False
         mine, its = self._topic.learned(), load_topic(folder.topic_path).learned()
         return mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
@@ -51,14 +49,25 @@ class TopicToKeep:
     def keep(self, folder: CrawlFolder) -> None:
         """Copy it into the folder of a new crawl; one that is begun keeps its own."""
         if folder.topic_path.exists():
-            if folder.topic_text != self._text:
+            if not self._is_kept_in(folder):
                 raise InputError(f"{folder.path}: this crawl was begun with another topic (see {folder.topic_path})")
         elif folder.database.n_urls():
             raise InputError(f"{folder.path}: this crawl was begun without a topic")
         else:
             if self._topic.needs_training:
                 write_model(folder.topic_path.with_suffix(".npz"), self._topic, self._file.settings)
-            folder.write_topic(self._text)
+            folder.write_topic(tomli_w.dumps({"topic": _all_that_is_said(self._file)}))
+
+    def _is_kept_in(self, folder: CrawlFolder) -> bool:
+        """Whether the topic file of the folder says the same, however it was written."""
+        return _all_that_is_said(TopicFile.read(folder.topic_path)) == _all_that_is_said(self._file)
+
+
+def _all_that_is_said(file: TopicFile) -> dict[str, Any]:
+    """The topic with all its settings, defaults too, and with paths that hold in any folder."""
+    named = {name: str(file.settings[name]) for name in all_topics()[file.kind].file_settings}
+    paths = {name: str((file.path.parent / path).resolve()) for name, path in named.items()}
+    return {"kind": file.kind, **file.settings, **paths, "threshold": file.threshold}
 
 
 def topic_threshold(folder: FolderFiles) -> float:

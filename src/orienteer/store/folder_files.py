@@ -84,10 +84,6 @@ class FolderFiles:
     def topic_path(self) -> Path:
         return self.path / "topic.toml"
 
-    @property
-    def topic_text(self) -> str:
-        return text_of(self.topic_path)
-
     def read_ranks(self) -> dict[str, NDArray[Any]] | None:
         """The arrays that `write_ranks` was given last; None where there are none."""
         path = self.path / "ranks.npz"

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.kendall import kendall_tau
-
 # Values that differ by less than this part of the mean are tied: computed to 1e-8 in all, they are not told apart.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
 class Errors:
-    """How far an estimated rank is from the true one: L1, the largest difference, and Kendall's tau-b."""
+    """How far an estimated rank is from the true one: L1, the largest difference, and Kendall's tau-b.
+
+    tau is 1 where both order the pages alike, -1 where one order is the reverse of the other, and NaN where
+    there is no order: one page alone, or all of them tied.
+    """
 
     l1: float
     l_inf: float
@@ -24,10 +26,13 @@ class Errors:
     @classmethod
     def between(cls, rank: NDArray[np.float64], truth: NDArray[np.float64]) -> Errors:
         """Both sum to 1."""
+        from scipy.stats import kendalltau  # takes half a second, and is not needed where the truth is unknown
+
         off = np.abs(rank - truth)
         step = _SAME / len(rank)
-        tau = kendall_tau(np.rint(rank / step), np.rint(truth / step))
-        return cls(float(off.sum()), float(off.max()), tau)
+        alone = len(rank) == 1  # no order, and SciPy would warn
+        tau = np.nan if alone else kendalltau(np.rint(rank / step), np.rint(truth / step)).statistic
+        return cls(float(off.sum()), float(off.max()), float(tau))
 
 
 @dataclass(frozen=True)
