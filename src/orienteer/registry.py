@@ -98,6 +98,7 @@ class Registry(Generic[Thing]):
         name = _name_of(thing)
         origin = _origin_of(thing)
         try:
+            self._expect_fit(thing)
             self._add(name, thing, origin)
         except InputError as error:
             if _loading.get() is None:
@@ -143,11 +144,13 @@ class Registry(Generic[Thing]):
         self._load_plugins()
         return list(self._problems)
 
+    def _expect_fit(self, thing: object) -> None:
+        if wrong := self._complaint(thing):
+            raise InputError(f"{getattr(thing, '__qualname__', repr(thing))} {wrong}")
+
     def _add(self, name: str, thing: Any, origin: Origin) -> None:
         if origin != OURS:
             self._import_own()  # so that a name of ours is known to be taken
-        if wrong := self._complaint(thing):
-            raise InputError(f"{getattr(thing, '__qualname__', repr(thing))} {wrong}")
         there = self._things.get(name)
         if there is None and (name not in self._references or origin == OURS):
             self._things[name] = Registered(thing, origin)
@@ -183,6 +186,7 @@ class Registry(Generic[Thing]):
         thing = entry_point.load()
         if isinstance(thing, ModuleType):
             return  # its import has registered what it holds
+        self._expect_fit(thing)
         said = getattr(thing, "name", entry_point.name)
         if said != entry_point.name:
             raise InputError(f"{entry_point.value} is named {said!r}; its entry point must have the same name")

@@ -22,6 +22,7 @@ COMMANDS = [
     ["simulate"],
     ["compare"],
     ["reproduce"],
+    ["plugins"],
     ["graph"],
     ["graph", "info"],
     ["graph", "convert"],

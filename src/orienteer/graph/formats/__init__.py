@@ -74,7 +74,7 @@ _OURS = (
 
 
 def _why_not(thing: Any) -> str:
-    return "" if isinstance(thing, Format) else f"is not a {__name__}.Format"
+    return "" if isinstance(thing, Format) else f"is no Format of {__name__}"
 
 
 FORMATS: Registry[Format] = Registry(
