@@ -128,8 +128,17 @@ def test_the_first_package_by_its_name_stays(shapes: ClassRegistry[Shape], tmp_p
 
 
 def test_a_plugin_that_looks_around_while_it_is_loaded(shapes: ClassRegistry[Shape], tmp_path: Path) -> None:
-    install(tmp_path, "squares", "square = square_one:Square", square_one=SHAPES + "current().names()\n")
+    look = "from tests.test_registry import current\nassert current().names() == ['circle']\n"
+    install(tmp_path, "squares", "square = square_one:Square", square_one=look + SHAPES)
     assert shapes.names() == ["circle", "square"]
+    assert shapes.problems == []
+
+
+def test_a_package_whose_metadata_is_damaged(shapes: ClassRegistry[Shape], tmp_path: Path) -> None:
+    install(tmp_path, "squares", "square = square_one:Square", square_one=SHAPES)
+    install(tmp_path, "damaged", "no equals sign here")
+    assert "circle" in shapes.names()
+    assert shapes.problems == [] or "some package cannot be read" in str(shapes.problems[0])
 
 
 def test_marked_in_this_process(shapes: ClassRegistry[Shape]) -> None:

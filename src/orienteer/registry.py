@@ -168,11 +168,10 @@ class Registry(Generic[Thing]):
         self._is_own_imported = True  # not before: another thread may ask meanwhile
 
     def _load_plugins(self) -> None:
-        if self._is_loaded:
+        if self._is_loaded or _loading.get() is not None:  # a plug-in that looks around sees what is there so far
             return
         self._import_own()
-        found = ((_origin_of_package(one), one) for one in importlib.metadata.entry_points(group=self.group))
-        for origin, entry_point in sorted(found, key=lambda pair: (pair[0], pair[1].name)):
+        for origin, entry_point in self._entry_points():
             token = _loading.set(origin)
             try:
                 self._load(entry_point, origin)
@@ -181,6 +180,16 @@ class Registry(Generic[Thing]):
             finally:
                 _loading.reset(token)
         self._is_loaded = True
+
+    def _entry_points(self) -> list[tuple[Origin, importlib.metadata.EntryPoint]]:
+        """Those of all packages, by the names of these."""
+        try:
+            found = [(_origin_of_package(one), one) for one in importlib.metadata.entry_points(group=self.group)]
+        except Exception as error:  # Python does not say in which package
+            problem = f"the entry points of some package cannot be read ({_one_line(error)})"
+            self._problems[Problem(self.noun, "", Origin("?"), problem)] = None
+            return []
+        return sorted(found, key=lambda pair: (pair[0], pair[1].name))
 
     def _load(self, entry_point: importlib.metadata.EntryPoint, origin: Origin) -> None:
         thing = entry_point.load()
@@ -252,7 +261,7 @@ def _origin_of(thing: Any) -> Origin:
 
 def _origin_of_package(entry_point: importlib.metadata.EntryPoint) -> Origin:
     package = entry_point.dist
-    return Origin(package.name, package.version) if package is not None else Origin("?")
+    return Origin(str(package.name), str(package.version)) if package is not None else Origin("?")
 
 
 def _is_same(one: Any, other: Any) -> bool:
