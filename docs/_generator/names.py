@@ -1,4 +1,4 @@
-"""What can be chosen by name: policies, seed methods, topics, selections and estimators, formats."""
+"""What can be chosen by name: policies, seed methods, topics, selections and estimators, formats. Ours, no plug-ins."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from orienteer.exports import all_exporters
+from orienteer.exports.exporter import EXPORTERS
 from orienteer.graph.estimation import all_estimators, all_selections
 from orienteer.graph.formats import FORMATS
-from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy
+from orienteer.policies.policy import POLICIES
 from orienteer.policies.trained import TrainedPolicy
 from orienteer.registry import settings_of
-from orienteer.seeds import all_methods
-from orienteer.topics import all_topics
+from orienteer.seeds.seed_method import METHODS
+from orienteer.topics.topic import TOPICS
 
 from .markdown import cell, prose, table, value
 
@@ -26,7 +26,7 @@ def policies_page() -> str:
 What to fetch next. Named with `--policy`, with settings after a colon: `--policy fractional:inter_host_weight=20`.
 [Choose a policy](../how-to/choose-a-policy.md) says which one, and when.
 """
-    return head + _sections(all_policies(), _about_policy)
+    return head + _sections(POLICIES.own(), _about_policy)
 
 
 def seed_methods_page() -> str:
@@ -34,7 +34,7 @@ def seed_methods_page() -> str:
 
 Where to start. Named with `orienteer seeds --method` and `orienteer crawl --seed-method`.
 """
-    return head + _sections(all_methods())
+    return head + _sections(METHODS.own())
 
 
 def topics_page() -> str:
@@ -42,7 +42,7 @@ def topics_page() -> str:
 
 What makes a page relevant. Named as `kind` in the table `[topic]` of a topic file; the settings are further keys there.
 """
-    return head + _sections(all_topics())
+    return head + _sections(TOPICS.own())
 
 
 def estimates_page() -> str:
@@ -58,10 +58,10 @@ How `orienteer estimate` chooses the pages that it fetches around a crawl (`--se
 
 
 def formats_page() -> str:
-    exports = [(f"`{name}`", cell(kind.about), value(kind.suffixes)) for name, kind in all_exporters().items()]
+    exports = [(f"`{name}`", cell(kind.about), value(kind.suffixes)) for name, kind in EXPORTERS.own().items()]
     graphs = [
-        (f"`{name}`", cell(one.about), value(one.suffixes), "read, written" if one.writable else "read")
-        for name, one in FORMATS.items()
+        (f"`{name}`", cell(one.about), value(one.suffixes), "read, written" if one.write else "read")
+        for name, one in FORMATS.own().items()
     ]
     written = table(["format", "what is written", "endings"], exports)
     read = table(["format", "what it is", "endings", ""], graphs)

@@ -87,6 +87,7 @@ RUNS: dict[str, Made] = {
     "export": lambda folder, web: [folder / "crawl", "--format", "jsonl", "-o", folder / "pages.jsonl"],
     "simulate": lambda folder, web: [folder / "web.npz", "--policy", "certified"],
     "compare": lambda folder, web: [folder / "web.npz"],
+    "plugins": lambda folder, web: [],
     "graph info": lambda folder, web: [folder / "web.npz"],
     "graph convert": lambda folder, web: [folder / "web.npz", folder / "web.csv"],
     "graph generate": lambda folder, web: [folder / "made", "--pages", "100"],
@@ -148,7 +149,7 @@ def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         "explain": [f"{A}/"], "search": ["x"], "export": ["--format", "jsonl"], "import": ["-o", tmp_path / "new"],
         "graph convert": [tmp_path / "x.csv"],
     }  # fmt: skip
-    names = set(REGISTERED) - {"demo", "graph generate", "topic train-policy", "estimate"}
+    names = set(REGISTERED) - {"demo", "plugins", "graph generate", "topic train-policy", "estimate"}
     commands = [[*name.split(), nowhere, *more.get(name, [])] for name in sorted(names)]
     for command, done in zip(commands, orienteer_each(commands), strict=True):
         assert done.returncode == 2, (command, done)

@@ -21,6 +21,7 @@ COMMANDS = [
     ["export"],
     ["simulate"],
     ["compare"],
+    ["plugins"],
     ["graph"],
     ["graph", "info"],
     ["graph", "convert"],

@@ -5,6 +5,7 @@ A focused policy that hears of no relevance is breadth-first, so it keeps them i
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from orienteer.policies import all_policies, make_policy, settings_of
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb
 from orienteer.policies.policy import Run, TrustedPages
 from tests.conftest import random_web
+from tests.contracts.negative_settings import made_with_minus_five
 from tests.graph.reference import dense_pagerank
 from tests.policies import reference
 from tests.policies.topics import FOCUSED, ON_TOPIC, policy_of, topic_of, with_topics
@@ -190,9 +192,14 @@ def test_every_policy_says_what_it_is(name: str) -> None:
     assert kind.__doc__
     assert kind.name == name
     assert ori.simulate(shapes.chain(1), name, trust=[0]).order.tolist() == [0]
-    for setting in settings_of(kind):
-        with pytest.raises(ori.OrienteerError):
-            make_policy(name, **{setting: -5})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_setting_is_refused_or_works(name: str, rng: np.random.Generator) -> None:
+    web, trust = web_and_trust(rng)
+    reached = sorted(reference.breadth_first(web, trust))
+    for policy in made_with_minus_five(partial(make_policy, name), settings_of(all_policies()[name])):
+        assert sorted(ori.simulate(web, policy, trust).order.tolist()) == reached
 
 
 def test_wrong_names_get_a_suggestion() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, make_method, settings_of
+from orienteer.seeds.cover import Cover, chosen
 from tests.conftest import random_web
+from tests.contracts.negative_settings import made_with_minus_five
 from tests.seeds.reference import reached
 
 NAMES = list(all_methods())
@@ -75,9 +79,14 @@ def test_every_method_says_what_it_is(name: str) -> None:
     kind = all_methods()[name]
     assert kind.__doc__
     assert kind.name == name
-    for setting in settings_of(kind):
-        with pytest.raises(ori.InputError):
-            make_method(name, **{setting: -5})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_setting_is_refused_or_works(name: str, rng: np.random.Generator) -> None:
+    web = random_web(rng, 60, 2.0)
+    for method in made_with_minus_five(partial(make_method, name), settings_of(all_methods()[name])):
+        pages = [seed.page for seed in chosen(method, Cover(web, 2, np.ones(60)), 5)]
+        assert len(set(pages)) == len(pages) <= 5
 
 
 def test_wrong_names_get_a_suggestion() -> None:

@@ -84,6 +84,14 @@ class PageRunner:
         self._environment["PYTHONPATH"] = f"{self.folder / 'src'}:{self.folder}"
         self._environment["PATH"] = f"{tools}:{self._environment['PATH']}"
 
+    def give_pip(self) -> None:
+        """`pip install FOLDER` without a network, into a folder that commands of this page look into; after a clone."""
+        site = self.folder / "installed"
+        program = self.folder / "tools" / "pip"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.plugins.packages "$2" {site}\n')
+        program.chmod(0o755)
+        self._environment["PYTHONPATH"] = f"{site}:{self._environment['PYTHONPATH']}"
+
     def give_proxy(self, address: str) -> None:
         """Other programs reach example.org through this proxy."""
         self._environment["http_proxy"] = f"http://{address}"

@@ -76,6 +76,8 @@ def give(what: str, runner: PageRunner, shop: Shop) -> None:
     """What a page takes for granted."""
     if what == "clone":
         return runner.give_clone()
+    if what == "pip":
+        return runner.give_pip()
     if what == "proxy":
         return runner.give_proxy(shop.address)
     makers = {"example": give_example, "collections": give_collections, "courses": give_courses, "lists": give_lists}

@@ -14,13 +14,13 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import orienteer
-from orienteer.exports import all_exporters
+from orienteer.exports.exporter import EXPORTERS
 from orienteer.graph.estimation import all_estimators, all_selections
 from orienteer.graph.formats import FORMATS
-from orienteer.policies import all_policies
+from orienteer.policies.policy import POLICIES
 from orienteer.registry import settings_of
-from orienteer.seeds import all_methods
-from orienteer.topics import all_topics
+from orienteer.seeds.seed_method import METHODS
+from orienteer.topics.topic import TOPICS
 from tests.cli.run import orienteer_each
 
 ROOT = Path(__file__).parents[2]
@@ -142,9 +142,9 @@ def test_every_setting_is_named(pages: dict[Path, _Page]) -> None:
 @pytest.mark.parametrize(
     ("page", "kinds"),
     [
-        ("policies", all_policies()),
-        ("seed-methods", all_methods()),
-        ("topics", all_topics()),
+        ("policies", POLICIES.own()),
+        ("seed-methods", METHODS.own()),
+        ("topics", TOPICS.own()),
         ("estimates", all_selections() | all_estimators()),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
@@ -160,7 +160,7 @@ def test_everything_with_a_name_is_there(page: str, kinds: dict[str, type], page
 
 def test_formats_files_and_python_names_are_there(pages: dict[Path, _Page]) -> None:
     formats = text_of(pages, "formats")
-    assert all(name in formats for name in [*all_exporters(), *FORMATS])
+    assert all(name in formats for name in [*EXPORTERS.own(), *FORMATS.own()])
     python = text_of(pages, "python")
     assert all(f"{name}¶" in python for name in orienteer.__all__)
     folder = text_of(pages, "crawl-folder")

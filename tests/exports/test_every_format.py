@@ -16,6 +16,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports import all_exporters
+from orienteer.exports.exporter import EXPORTERS
 from orienteer.exports.staging import MARK
 from orienteer.store.archive import Archive
 from orienteer.store.folder import CrawlFolder
@@ -26,6 +27,7 @@ from tests.search.small_webs import SETTINGS, HandmadeCrawl
 from tests.small_disk import small_disk_at
 
 FORMATS = sorted(all_exporters())
+NEEDS_NO_ARCHIVE = ("graphml", "gexf", "networkx", "edges", "sitemap")
 
 
 def out_of(format: str, folder: Path) -> Path:
@@ -137,11 +139,13 @@ def test_a_crawl_without_an_archive(format: str, tmp_path: Path) -> None:
             links = np.array([1 - page], np.uint32)
             folder.database.add_page(PageRow(page, page, 2, "ok", 200, 1.7e9, title="A", links=links))
         folder.acknowledge()
-    if format in ("graphml", "gexf", "networkx", "edges", "sitemap"):
-        assert ori.export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages == 2
-    else:
-        with pytest.raises(ori.InputError, match="the crawl kept no archive"):
-            ori.export(tmp_path / "crawl", format, out_of(format, tmp_path))
+    try:
+        n_pages = ori.export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages
+    except ori.InputError as error:
+        assert "the crawl kept no archive" in str(error)
+        n_pages = 0
+    allowed = {2} if format in NEEDS_NO_ARCHIVE else {0} if format in EXPORTERS.own() else {0, 2}
+    assert n_pages in allowed
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -86,10 +86,10 @@ def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progres
     from orienteer.evaluate.harvest import TARGET, Task
     from orienteer.focus.topic_web import topic_web
     from orienteer.ledger.topic_reading import TopicToKeep
-    from orienteer.policies import all_policies
+    from orienteer.policies.policy import POLICIES
     from orienteer.seeds.value import values_in_file
 
-    kinds = [all_policies()[name] for name in policies]
+    kinds = [POLICIES.find(name) for name in policies]
     known = topic_web(
         asked.web,
         TopicToKeep(path),

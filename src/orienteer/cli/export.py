@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "warc|wacz|cdxj (archives), jsonl|markdown|parquet (pages with their texts), "
-    "graphml|gexf|networkx|edges (links with ranks), sitemap"
+    "graphml|gexf|networkx|edges (links with ranks), sitemap; or one of a plug-in (orienteer plugins)"
 )
 
 

@@ -26,6 +26,7 @@ from orienteer.cli import (
     import_,
     index,
     interruption,
+    plugins,
     replay,
     search,
     seeds,
@@ -85,6 +86,7 @@ _add(app, "serve", serve.serve)
 _add(app, "export", export.export)
 _add(app, "simulate", simulate.simulate)
 _add(app, "compare", compare.compare)
+_add(app, "plugins", plugins.plugins)
 _add(graph_app, "info", graph_info.info)
 _add(graph_app, "convert", graph_convert.convert)
 _add(graph_app, "generate", graph_generate.generate)

@@ -35,7 +35,7 @@ def seeds(
     method: str = typer.Option(
         "max-weight",
         help="random, pagerank, out-degree, max-out, max-weight, max-scc, root-scc, greedy (the best one, exact up to "
-        "500,000 pages) or sketched-greedy.",
+        "500,000 pages), sketched-greedy, or one of a plug-in (orienteer plugins).",
     ),
     depth: int = typer.Option(2, help="How far max-weight, max-scc and root-scc look; at most the hops count."),
     per: str | None = typer.Option(

@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from orienteer.exports.exporter import EXPORTERS, Exporter
-from orienteer.registry import import_all, made
 
 __all__ = ["all_exporters", "make_exporter"]
 
 
 def all_exporters() -> dict[str, type[Exporter]]:
-    """Every format by its name; imports all files of this folder."""
-    import_all(__name__, __path__)
-    return dict(sorted(EXPORTERS.items()))
+    """Every format by its name, those of other packages too."""
+    return EXPORTERS.all()
 
 
 def make_exporter(name: str, **settings: Any) -> Exporter:
@@ -26,4 +24,4 @@ def make_exporter(name: str, **settings: Any) -> Exporter:
     >>> make_exporter("sitemap", base="http://example.org/").suffixes
     ('.xml',)
     """
-    return made("export format", all_exporters(), name, settings)
+    return EXPORTERS.make(name, settings)

@@ -7,13 +7,12 @@ holds in memory is bounded by the numbers of pages and links, never by what the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.staging import Staging
 from orienteer.progress import Progress
-
-EXPORTERS: dict[str, type[Exporter]] = {}
+from orienteer.registry import ClassRegistry
 
 
 class Written(NamedTuple):
@@ -44,13 +43,10 @@ class Exporter(ABC):
         return ()
 
 
-E = TypeVar("E", bound=type[Exporter])
-
-
-def exporter(kind: E) -> E:
-    """Register a format under its name."""
-    EXPORTERS[kind.name] = kind
-    return kind
+EXPORTERS: ClassRegistry[Exporter] = ClassRegistry(
+    "export format", Exporter, package="orienteer.exports", group="orienteer.exports"
+)
+exporter = EXPORTERS.register  # the decorator that registers a format under its name
 
 
 def packed(*suffixes: str) -> tuple[str, ...]:

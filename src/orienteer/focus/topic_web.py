@@ -201,7 +201,7 @@ def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) 
 def _is_archive(path: Path) -> bool:
     if path.is_dir():
         return any(".warc" in file.suffixes for file in path.iterdir())
-    return FORMATS["warc"].matches(path)
+    return FORMATS.find("warc").matches(path)
 
 
 def _part(graph: LinkGraph, is_kept: NDArray[np.bool_]) -> tuple[LinkGraph, NDArray[np.int64]]:

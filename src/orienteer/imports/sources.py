@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.files.compressed import byte_blocks
-from orienteer.graph.formats import FORMATS, format_of
+from orienteer.graph.formats import format_of, known_suffixes
 from orienteer.imports.jobdir import is_jobdir
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.store.folder_files import settings_of_folder
@@ -85,8 +85,7 @@ def _kind_of(path: Path) -> Kind:
     try:
         format_of(path)
     except InputError:
-        endings = ", ".join(suffix for format in FORMATS.values() for suffix in format.suffixes)
-        known = f"{endings}, .wacz, .wat, .xml, a folder"
+        known = f"{known_suffixes()}, .wacz, .wat, .xml, a folder"
         raise InputError(f"{path}: cannot tell what this is (known: {known}); say it with --from") from None
     return Kind.GRAPH
 

@@ -58,7 +58,7 @@ class TopicToKeep:
                 write_model(folder.topic_path.with_suffix(".npz"), self._topic, self._file.settings)
             folder.write_topic(tomli_w.dumps({"topic": _all_that_is_said(self._file)}))
 
-    def _is_kept_in(self, folder: CrawlFolder) -> bool:
+    def _is_kept_in(self, folder: FolderFiles) -> bool:
         """Whether the topic file of the folder says the same, however it was written."""
         return _all_that_is_said(TopicFile.read(folder.topic_path)) == _all_that_is_said(self._file)
 

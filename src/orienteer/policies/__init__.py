@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.policies.policy import POLICIES, Policy
-from orienteer.registry import import_all, made, settings_of
+from orienteer.registry import settings_of
 
 __all__ = ["all_policies", "make_policy", "settings_of"]
 
 
 def all_policies() -> dict[str, type[Policy]]:
-    """Every policy by its name; imports all files of this folder."""
-    import_all(__name__, __path__)
-    return dict(sorted(POLICIES.items()))
+    """Every policy by its name, those of other packages too."""
+    return POLICIES.all()
 
 
 def make_policy(name: str, **settings: Any) -> Policy:
@@ -27,7 +26,7 @@ def make_policy(name: str, **settings: Any) -> Policy:
     >>> make_policy("fractional", inter_host_weight=20).name
     'fractional'
     """
-    policy = made("policy", all_policies(), name, settings)
+    policy = POLICIES.make(name, settings)
     if not settings.get("model"):  # which only those have that are trained
         return policy
     from orienteer.policies.model_file import trained_policy

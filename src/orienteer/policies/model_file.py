@@ -10,8 +10,8 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.extract.tokens import N_BUCKETS
 from orienteer.model_file import expect_kind, expect_settings, read_arrays, write_arrays
 from orienteer.policies import all_policies
+from orienteer.policies.policy import POLICIES
 from orienteer.policies.trained import TrainedPolicy
-from orienteer.registry import made
 
 FORMAT = 1
 _MOST_CLASSES = 128
@@ -46,7 +46,8 @@ def trained_policy(path: Path, name: str | None = None, settings: Mapping[str, A
     expect_settings(path, model, {key: given[key] for key in kind.learns_with if key in given})
     try:
         known = {key: model.settings[key] for key in kind.learns_with if key in model.settings}
-        policy = made("policy", kinds, kind.name, known | given)
+        policy = POLICIES.make(kind.name, known | given)
+        assert isinstance(policy, TrainedPolicy)
         policy.take_over(model.arrays)
     except InputError as error:
         raise InputError(f"{path}: the model is corrupt ({error})") from None

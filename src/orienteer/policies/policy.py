@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import heapq
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
-
-POLICIES: dict[str, type[Policy]] = {}
+from orienteer.registry import ClassRegistry
 
 
 class Priorities(NamedTuple):
@@ -162,13 +161,10 @@ class SteppedRun(Run):
             self._web.set_hosts(pages, self._graph.hosts[pages])
 
 
-P = TypeVar("P", bound=type[Policy])
-
-
-def policy(kind: P) -> P:
-    """Register a policy under its name."""
-    POLICIES[kind.name] = kind
-    return kind
+POLICIES: ClassRegistry[Policy] = ClassRegistry(
+    "policy", Policy, package="orienteer.policies", group="orienteer.policies"
+)
+policy = POLICIES.register  # the decorator that registers a policy under its name
 
 
 def checked_damping(damping: float) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.policies import all_policies, make_policy, settings_of
-from orienteer.policies.policy import Policy, checked_damping
+from orienteer.policies import make_policy, settings_of
+from orienteer.policies.policy import POLICIES, Policy, checked_damping
 from orienteer.policies.trained import TrainedPolicy
 
 
@@ -40,8 +40,7 @@ class PolicySpec:
             if setting in texts:
                 raise InputError(f"policy {name}: {setting} is set twice")
             texts[setting] = value
-        kind = all_policies().get(name)
-        defaults = settings_of(kind) if kind else {}
+        defaults = settings_of(POLICIES.find(name))
         values = {
             key: _value(name, key, text, defaults[key]) if key in defaults else text for key, text in texts.items()
         }
@@ -57,7 +56,7 @@ class PolicySpec:
             raise InputError(
                 f"{self}: damping is set for the whole crawl ({damping}), so that coverage means one thing"
             )
-        if "damping" in settings_of(all_policies()[self.name]):
+        if "damping" in settings_of(POLICIES.find(self.name)):
             return make_policy(self.name, **{**self.settings, "damping": damping})
         made = make_policy(self.name, **self.settings)
         made.damping = checked_damping(damping)
@@ -71,7 +70,7 @@ class PolicySpec:
     @property
     def is_untrained(self) -> bool:
         """Whether the policy must learn on other sites, and has not."""
-        return issubclass(all_policies()[self.name], TrainedPolicy) and not self.model
+        return issubclass(POLICIES.find(self.name), TrainedPolicy) and not self.model
 
     def with_model(self, model: str) -> PolicySpec:
         """The same with what is in this file; with none, if it is empty."""

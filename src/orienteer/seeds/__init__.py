@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from orienteer.registry import import_all, made, settings_of
+from orienteer.registry import settings_of
 from orienteer.seeds.seed_method import METHODS, SeedMethod
 
 __all__ = ["all_methods", "make_method", "settings_of"]
 
 
 def all_methods() -> dict[str, type[SeedMethod]]:
-    """Every method by its name; imports all files of this folder."""
-    import_all(__name__, __path__)
-    return dict(sorted(METHODS.items()))
+    """Every method by its name, those of other packages too."""
+    return METHODS.all()
 
 
 def make_method(name: str, **settings: Any) -> SeedMethod:
@@ -26,4 +25,4 @@ def make_method(name: str, **settings: Any) -> SeedMethod:
     >>> make_method("max-weight", depth=3).name
     'max-weight'
     """
-    return made("seed method", all_methods(), name, settings)
+    return METHODS.make(name, settings)

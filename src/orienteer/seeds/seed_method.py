@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.progress import Progress, silent
+from orienteer.registry import ClassRegistry
 
 if TYPE_CHECKING:
     from orienteer.seeds.cover import Cover
-
-METHODS: dict[str, type[SeedMethod]] = {}
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,10 @@ class SeedMethod(ABC):
         """The last seed covered these pages; another one will be asked for."""
 
 
-M = TypeVar("M", bound=type[SeedMethod])
-
-
-def seed_method(kind: M) -> M:
-    """Register a method under its name."""
-    METHODS[kind.name] = kind
-    return kind
+METHODS: ClassRegistry[SeedMethod] = ClassRegistry(
+    "seed method", SeedMethod, package="orienteer.seeds", group="orienteer.seed_methods"
+)
+seed_method = METHODS.register  # the decorator that registers a method under its name
 
 
 def checked_depth(depth: int) -> int:

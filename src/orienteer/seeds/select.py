@@ -14,10 +14,10 @@ from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.notebook import data_frame, rows_html
 from orienteer.progress import Progress, silent
-from orienteer.seeds import all_methods, make_method, settings_of
+from orienteer.seeds import make_method, settings_of
 from orienteer.seeds.cover import Cover, Seed, chosen
 from orienteer.seeds.parts import Division, Part, parts_of, shared_out
-from orienteer.seeds.seed_method import Approximation, SeedMethod
+from orienteer.seeds.seed_method import METHODS, Approximation, SeedMethod
 from orienteer.seeds.value import Value, page_values
 
 if TYPE_CHECKING:
@@ -189,8 +189,7 @@ def check_numbers(k: int, hops: int) -> None:
 
 def _settings(method: str, depth: int, rng: int) -> dict[str, Any]:
     """Of depth and rng what this method takes."""
-    kind = all_methods().get(method)
-    allowed = settings_of(kind) if kind else {}
+    allowed = settings_of(METHODS.find(method))
     return {name: given for name, given in (("depth", depth), ("rng", rng)) if name in allowed}
 
 

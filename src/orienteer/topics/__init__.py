@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from orienteer.registry import import_all, made, settings_of
+from orienteer.registry import settings_of
 from orienteer.topics.topic import TOPICS, Topic
 
 __all__ = ["all_topics", "make_topic", "settings_of"]
 
 
 def all_topics() -> dict[str, type[Topic]]:
-    """Every kind of topic by its name; imports all files of this folder."""
-    import_all(__name__, __path__)
-    return dict(sorted(TOPICS.items()))
+    """Every kind of topic by its name, those of other packages too."""
+    return TOPICS.all()
 
 
 def make_topic(name: str, **settings: Any) -> Topic:
@@ -26,4 +25,4 @@ def make_topic(name: str, **settings: Any) -> Topic:
     >>> make_topic("keywords", words=["type theory"]).name
     'keywords'
     """
-    return made("kind of topic", all_topics(), name, settings)
+    return TOPICS.make(name, settings)

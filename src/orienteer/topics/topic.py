@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
 from orienteer.model_file import Arrays
+from orienteer.registry import ClassRegistry
 
 if TYPE_CHECKING:
     from orienteer.extract.page import Page
-
-TOPICS: dict[str, type[Topic]] = {}
 
 
 class PageContent(NamedTuple):
@@ -79,13 +78,10 @@ class Topic(ABC):
             raise InputError(f"topic {self.name}: it does not learn from examples")
 
 
-T = TypeVar("T", bound=type[Topic])
-
-
-def topic(kind: T) -> T:
-    """Register a topic under its name."""
-    TOPICS[kind.name] = kind
-    return kind
+TOPICS: ClassRegistry[Topic] = ClassRegistry(
+    "kind of topic", Topic, package="orienteer.topics", group="orienteer.topics"
+)
+topic = TOPICS.register  # the decorator that registers a kind of topic under its name
 
 
 def checked_labels(n_pages: int, is_on_topic: ArrayLike) -> NDArray[np.bool_]:

@@ -22,10 +22,10 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.files.compressed import text_of
 from orienteer.progress import Progress, silent
 from orienteer.settings import from_table
-from orienteer.topics import all_topics, make_topic, settings_of
+from orienteer.topics import make_topic, settings_of
 from orienteer.topics.examples import Examples, ExampleSettings, read_examples
 from orienteer.topics.model_file import read_model, write_model
-from orienteer.topics.topic import Topic
+from orienteer.topics.topic import TOPICS, Topic
 
 _TABLE = "topic"
 
@@ -55,19 +55,16 @@ class TopicFile:
         """Whatever is wrong with the file is one line."""
         file = Path(path)
         table = _table(file)
-        kinds = all_topics()
-        kind = table.get("kind")
-        if kind is None:
-            raise InputError(f"{file}: kind is missing (choices: {', '.join(kinds)})")
-        if not isinstance(kind, str) or kind not in kinds:
-            raise unknown_name(f"kind of topic in {file}", str(kind), kinds)
-        said = from_table(_settings_class(kinds[kind]), table, str(file))
+        if "kind" not in table:
+            raise InputError(f"{file}: kind is missing (choices: {', '.join(TOPICS.names())})")
+        kind = TOPICS.find(str(table["kind"]), where=f" in {file}")
+        said = from_table(_settings_class(kind), table, str(file))
         if not 0 < said.threshold <= 1:
             raise InputError(f"{file}: threshold is {said.threshold}; it must be above 0 and at most 1")
         return cls(
             path=file,
-            kind=kind,
-            settings={name: getattr(said, name) for name in settings_of(kinds[kind])},
+            kind=kind.name,
+            settings={name: getattr(said, name) for name in settings_of(kind)},
             where=ExampleSettings(*(getattr(said, field.name) for field in fields(ExampleSettings))),
             threshold=said.threshold,
             model=file.parent / said.model if said.model else file.with_suffix(".npz"),
@@ -75,7 +72,7 @@ class TopicFile:
 
     def topic(self) -> Topic:
         """The topic, which knows nothing yet that it would have to learn."""
-        files = {name: self.settings[name] for name in all_topics()[self.kind].file_settings}
+        files = {name: self.settings[name] for name in TOPICS.find(self.kind).file_settings}
         places = {name: str(self.path.parent / file) if file else "" for name, file in files.items()}
         try:
             made = make_topic(self.kind, **{**self.settings, **places})
@@ -135,5 +132,5 @@ def _table(path: Path) -> dict[str, Any]:
 def _settings_class(kind: type[Topic]) -> type[Any]:
     """All that a file with a topic of this kind may say, with types and defaults."""
     hints = typing.get_type_hints(kind.__init__)
-    own = [(name, hints[name], default) for name, default in settings_of(kind).items()]
+    own = [(name, hints.get(name, type(default)), default) for name, default in settings_of(kind).items()]
     return make_dataclass("TopicSettings", own, bases=(_FileSettings,), frozen=True)

@@ -9,11 +9,12 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph import shapes
-from orienteer.graph.formats import FORMATS, format_of
+from orienteer.graph.formats import all_formats, format_of
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 
-WRITABLE = [format for format in FORMATS.values() if format.writable]
+FORMATS = all_formats()
+WRITABLE = [format for format in FORMATS.values() if format.write]
 
 
 def path_for(name: str, folder: Path) -> Path:

@@ -10,21 +10,19 @@ from typing import Any
 
 from orienteer.graph.estimation.estimator import ESTIMATORS, Estimator
 from orienteer.graph.estimation.selection import SELECTIONS, Selection
-from orienteer.registry import import_all, made, settings_of
+from orienteer.registry import settings_of
 
 __all__ = ["all_estimators", "all_selections", "make_estimator", "make_selection", "settings_of"]
 
 
 def all_selections() -> dict[str, type[Selection]]:
-    """Every selection by its name; imports all files of this folder."""
-    import_all(__name__, __path__)
-    return dict(sorted(SELECTIONS.items()))
+    """Every selection by its name."""
+    return SELECTIONS.all()
 
 
 def all_estimators() -> dict[str, type[Estimator]]:
-    """Every estimator by its name; imports all files of this folder."""
-    import_all(__name__, __path__)
-    return dict(sorted(ESTIMATORS.items()))
+    """Every estimator by its name."""
+    return ESTIMATORS.all()
 
 
 def make_selection(name: str, **settings: Any) -> Selection:
@@ -33,7 +31,7 @@ def make_selection(name: str, **settings: Any) -> Selection:
     >>> make_selection("random", rng=3).name
     'random'
     """
-    return made("selection", all_selections(), name, settings)
+    return SELECTIONS.make(name, settings)
 
 
 def make_estimator(name: str, **settings: Any) -> Estimator:
@@ -42,4 +40,4 @@ def make_estimator(name: str, **settings: Any) -> Estimator:
     >>> make_estimator("paper").name
     'paper'
     """
-    return made("estimation method", all_estimators(), name, settings)
+    return ESTIMATORS.make(name, settings)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.graph.estimation.known_web import Surroundings
-
-ESTIMATORS: dict[str, type[Estimator]] = {}
+from orienteer.registry import ClassRegistry
 
 
 class Estimator(ABC):
@@ -32,10 +31,7 @@ class Estimator(ABC):
         """
 
 
-E = TypeVar("E", bound=type[Estimator])
-
-
-def estimator(kind: E) -> E:
-    """Register an estimator under its name."""
-    ESTIMATORS[kind.name] = kind
-    return kind
+ESTIMATORS: ClassRegistry[Estimator] = ClassRegistry(
+    "estimation method", Estimator, package="orienteer.graph.estimation"
+)
+estimator = ESTIMATORS.register  # the decorator that registers an estimator under its name

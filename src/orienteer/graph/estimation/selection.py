@@ -6,14 +6,13 @@ A selection is pure: arrays in, scores out. Ties go to the lowest page id.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.graph.estimation.known_web import Surroundings
-
-SELECTIONS: dict[str, type[Selection]] = {}
+from orienteer.registry import ClassRegistry
 
 
 class Selection(ABC):
@@ -29,13 +28,8 @@ class Selection(ABC):
         """
 
 
-S = TypeVar("S", bound=type[Selection])
-
-
-def selection(kind: S) -> S:
-    """Register a selection under its name."""
-    SELECTIONS[kind.name] = kind
-    return kind
+SELECTIONS: ClassRegistry[Selection] = ClassRegistry("selection", Selection, package="orienteer.graph.estimation")
+selection = SELECTIONS.register  # the decorator that registers a selection under its name
 
 
 def best_open(around: Surroundings, scores: NDArray[np.float64], k: int) -> NDArray[np.uint32]:

@@ -1,0 +1,86 @@
+"""`orienteer plugins`: what other packages add."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orienteer.cli import display
+
+if TYPE_CHECKING:
+    from orienteer.registry import Registry
+
+
+def plugins(
+    all_names: bool = typer.Option(False, "--all", help="Also what Orienteer itself has."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """List the policies, seed methods, topics, formats, fetchers and page hooks that other packages add.
+
+    Each is listed with the package it is from. A plug-in that cannot be loaded is named on stderr, with the reason, and
+    nothing else fails because of it: the exit code is 0 all the same.
+
+    Example: [bold]orienteer plugins --all[/bold]
+    """
+    registries = _registries()
+    found = [row for registry in registries for row in _rows(registry, all_names)]
+    problems = [problem for registry in registries for problem in registry.problems]
+    if json:
+        broken = [
+            {"kind": noun, "name": name, "package": origin.distribution, "version": origin.version, "error": error}
+            for noun, name, origin, error in problems
+        ]
+        display.print_json({"plugins": found, "problems": broken})
+        return
+    if found:
+        _print_table(found)
+    else:
+        print("no plug-ins are installed (--all lists what Orienteer itself has)")
+    for problem in problems:
+        print(f"cannot be loaded: {problem}", file=sys.stderr)
+
+
+def _registries() -> list[Registry[Any]]:
+    """All that other packages can add to."""
+    from orienteer.exports.exporter import EXPORTERS
+    from orienteer.fetch.choice import FETCHERS
+    from orienteer.graph.formats import FORMATS
+    from orienteer.policies.policy import POLICIES
+    from orienteer.seeds.seed_method import METHODS
+    from orienteer.topics.topic import TOPICS
+
+    return [POLICIES, METHODS, TOPICS, EXPORTERS, FORMATS, FETCHERS]
+
+
+def _rows(registry: Registry[Any], all_names: bool) -> list[dict[str, Any]]:
+    from orienteer.registry import OURS
+
+    return [
+        {
+            "kind": registry.noun,
+            "name": name,
+            "package": registry.origin(name).distribution,
+            "version": registry.origin(name).version,
+            "about": _about(registry.find(name)),
+        }
+        for name in registry.names()
+        if all_names or registry.origin(name) != OURS
+    ]
+
+
+def _about(thing: Any) -> str:
+    """One line about it: what it says itself, or the first line of its docstring."""
+    text = getattr(thing, "about", None) or thing.__doc__ or ""
+    return str(text).strip().partition("\n")[0]
+
+
+def _print_table(found: list[dict[str, Any]]) -> None:
+    from rich.text import Text
+
+    table = display.columns_table(None, ("kind", False), ("name", False), ("from", False), ("", False))
+    for row in found:
+        origin = f"{row['package']} {row['version']}".strip()
+        table.add_row(*(Text(text) for text in (row["kind"], row["name"], origin, row["about"])))
+    display.console().print(table)

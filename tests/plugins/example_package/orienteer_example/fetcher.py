@@ -1,0 +1,66 @@
+"""Answers from a JSON file, for webs that are nowhere."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from pathlib import Path
+
+from orienteer.answers.answer import Fetched, Request, media_type, outcome_of
+from orienteer.answers.headers import Headers
+from orienteer.errors import InputError
+from orienteer.fetch.settings import FetchSettings
+from orienteer.pages.outcome import Outcome
+
+
+class DictionaryFetcher:
+    """The file `pages` has for each URL a status, headers and a body; what is not there is a 404."""
+
+    asks_web = False
+
+    def __init__(self, settings: FetchSettings | None = None, pages: str = "") -> None:
+        self._settings = settings or FetchSettings()
+        if not Path(pages).is_file():
+            raise InputError(f"fetcher dictionary: pages is {pages!r}; there is no such file")
+        self._pages = json.loads(Path(pages).read_text(encoding="utf-8"))
+        self._waiting: deque[Request] = deque()
+        self._done: list[Fetched] = []
+
+    @property
+    def n_under_way(self) -> int:
+        return len(self._waiting) + len(self._done)
+
+    def start(self, request: Request) -> None:
+        self._waiting.append(request)
+
+    def poll(self, timeout_s: float) -> list[Fetched]:
+        done = [*self._done, *map(self._answer, self._waiting)]
+        self._done.clear()
+        self._waiting.clear()
+        return done
+
+    def cancel(self) -> None:
+        self._done += [Fetched(request, Outcome.CANCELLED) for request in self._waiting]
+        self._waiting.clear()
+
+    def close(self) -> None:
+        self.cancel()
+
+    def _answer(self, request: Request) -> Fetched:
+        status, lines, text = self._pages.get(request.url, (404, [], ""))
+        headers, body = Headers((name, value) for name, value in lines), text.encode("latin-1")
+        outcome = outcome_of(status, headers, request.url)
+        if outcome is Outcome.OK and not request.any_type and not self._settings.wants(media_type(headers)):
+            outcome = Outcome.UNWANTED_TYPE
+        head = "\r\n".join([f"HTTP/1.1 {status} -", *(f"{name}: {value}" for name, value in lines), "", ""])
+        return Fetched(
+            request,
+            outcome,
+            status,
+            headers=headers,
+            raw_headers=head.encode("latin-1"),
+            body=body,
+            content=body,
+            started_at=time.time(),
+        )

@@ -1,0 +1,1 @@
+"""Plug-ins with everything that can be wrong with one."""

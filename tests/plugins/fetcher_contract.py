@@ -1,0 +1,22 @@
+"""The fetcher of the example package keeps what all fetchers promise; to be run where that package is installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.settings import FetchSettings
+from tests.fetch.contract import FetcherContract, Kept
+
+
+class TestDictionary(FetcherContract):
+    @contextmanager
+    def opened(self, pages: Mapping[str, Kept], folder: Path) -> Iterator[Fetcher]:
+        kept = {url: (one.status, one.headers, one.body.decode("latin-1")) for url, one in pages.items()}
+        (folder / "pages.json").write_text(json.dumps(kept), encoding="utf-8")
+        with closing(make_fetcher(FetchSettings(fetcher=f"dictionary:pages={folder / 'pages.json'}"))) as fetcher:
+            yield fetcher

@@ -1,0 +1,167 @@
+"""The plug-ins of another package take part in every command."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from orienteer.store.survey import Survey
+from tests.conftest import random_web
+from tests.exports.crawls import plain_crawl
+from tests.plugins.commands import orienteer
+from tests.plugins.packages import ROOT
+from tests.topics.small_topics import topic_file
+
+NAMES = ("last-found", "first-pages", "last-pages", "long-text", "url-list", "adjacency")  # those with a contract
+PACKAGE = "orienteer-example"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph, a crawl and a topic."""
+    folder = tmp_path_factory.mktemp("world")
+    random_web(np.random.default_rng(3), 60, with_hosts=True).save(folder / "web.npz")
+    plain_crawl(folder / "crawl")
+    topic_file(folder, 'kind = "long-text"', "words = 4", 'positive = ["long"]', 'negative = ["short"]')
+    for name, text in (("long", "one two three four five"), ("short", "one")):
+        (folder / name).mkdir()
+        for k in range(3):
+            (folder / name / f"{k}.html").write_text(f"<p>{text}")
+    return folder
+
+
+def test_they_are_listed_with_their_package(example: dict[str, str], folder: Path) -> None:
+    found = json.loads(orienteer(example, "plugins", "--json", folder=folder).stdout)
+    assert found["problems"] == []
+    assert {(one["kind"], one["name"]) for one in found["plugins"]} == {
+        ("policy", "last-found"), ("seed method", "first-pages"), ("seed method", "last-pages"),
+        ("kind of topic", "long-text"), ("export format", "url-list"), ("graph format", "adjacency"),
+        ("fetcher", "dictionary"),
+    }  # fmt: skip
+    assert {(one["package"], one["version"]) for one in found["plugins"]} == {(PACKAGE, "0.3.0")}
+    assert "The pages with the lowest ids." in {one["about"] for one in found["plugins"]}
+    done = orienteer(example, "plugins", "--all", folder=folder)
+    assert done.stderr == ""
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["policy", "last-found", PACKAGE, "0.3.0"] in [row[:4] for row in rows]
+    assert ["policy", "certified", "orienteer"] in [row[:3] for row in rows]
+    assert ["fetcher", "libcurl", "orienteer"] in [row[:3] for row in rows]
+
+
+def test_the_policy_crawls(example: dict[str, str], folder: Path) -> None:
+    pages = {f"http://a.test/{k}": f"<a href=/{2 * k}><a href=/{2 * k + 1}>" for k in range(1, 8)}
+    with FakeWeb(MadeSite(pages)) as web:
+        command = ["crawl", "http://a.test/1", "-o", "live", "--policy", "last-found", "--budget", "3", "--json"]
+        command += ["--connect-to", web.address, "--delay", "0", "--connections", "1", "--ignore-robots"]
+        orienteer(example, *command, folder=folder)
+    with Survey(folder / "live" / "crawl.db") as survey:
+        assert survey.urls([row.id for row in survey.fetched_rows()]) == [f"http://a.test/{k}" for k in (1, 3, 7)]
+
+
+def test_the_policy_is_simulated_and_compared(example: dict[str, str], folder: Path) -> None:
+    simulated = orienteer(
+        example, "simulate", "web.npz", "--policy", "last-found:bias=-2", "--order-out", "order.txt", folder=folder
+    )
+    assert "last-found:bias=-2" in simulated.stdout
+    assert len((folder / "order.txt").read_text().split()) > 10
+    compared = orienteer(example, "compare", "web.npz", "--levels", "0.5", "--json", folder=folder)
+    assert {"last-found", "certified"} <= {one["policy"] for one in json.loads(compared.stdout)["policies"]}
+
+
+def test_the_seed_method_chooses(example: dict[str, str], folder: Path) -> None:
+    orienteer(example, "seeds", "web.npz", "-k", "3", "--method", "last-pages", "--out", "seeds.txt", folder=folder)
+    assert (folder / "seeds.txt").read_text().split() == ["59", "58", "57"]
+
+
+def test_the_topic_tells_pages(example: dict[str, str], folder: Path) -> None:
+    done = orienteer(example, "topic", "test", "topic.toml", "--json", folder=folder)
+    assert json.loads(done.stdout)["f1"] == 1.0
+
+
+def test_the_export_is_written(example: dict[str, str], folder: Path) -> None:
+    orienteer(example, "export", "crawl", "--format", "url-list", "-o", "crawl.urls", folder=folder)
+    assert (folder / "crawl.urls").read_text().split() == [f"http://a.org/{k}" for k in range(12)]
+    done = orienteer(example, "export", "crawl", "--format", "url-lists", folder=folder, code=2)
+    assert "no export format named 'url-lists'; did you mean 'url-list'?" in done.stderr
+
+
+def test_the_graph_format_is_written_and_read(example: dict[str, str], folder: Path) -> None:
+    orienteer(example, "graph", "convert", "web.npz", "web.adj", folder=folder)
+    assert len(json.loads((folder / "web.adj").read_text())["links"]) == 60
+    told = [
+        orienteer(example, "graph", "info", *what, "--json", folder=folder).stdout
+        for what in (["web.adj"], ["web.adj", "--format", "adjacency"])
+    ]
+    assert told[0] == told[1]
+    assert json.loads(told[0])["n_links"] == ori.LinkGraph.load(folder / "web.npz").n_links
+    (folder / "web.xyz").touch()
+    done = orienteer(example, "graph", "info", "web.xyz", folder=folder, code=2)
+    assert ".adj" in done.stderr
+
+
+def test_the_fetcher_is_asked_by_a_crawl(example: dict[str, str], folder: Path) -> None:
+    html = [["Content-Type", "text/html"]]
+    pages = {
+        "http://a.example/": [200, html, "<title>Home</title><a href=/b>b</a><a href=/c>c</a>"],
+        "http://a.example/b": [200, html, "The end."],
+    }
+    (folder / "pages.json").write_text(json.dumps(pages))
+    command = ["crawl", "http://a.example/", "-o", "crawl", "--fetcher", "dictionary:pages=pages.json", "--json"]
+    report = json.loads(orienteer(example, *command, folder=folder).stdout)
+    assert report["figures"]["outcomes"] == {"ok": 2, "http 404": 1}
+    done = orienteer(example, *command[:3], "other", "--fetcher", "dictionary:pages=none.json", folder=folder, code=2)
+    assert done.stderr == "orienteer: fetcher dictionary: pages is 'none.json'; there is no such file\n"
+    assert not (folder / "other").exists()
+
+
+def test_the_fetcher_keeps_what_all_fetchers_promise(example: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/plugins/fetcher_contract.py"]
+    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^1\d passed", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["export", "--help"],
+        ["simulate", "web.npz", "--policy", "breadth-first", "--budget", "5"],
+        ["seeds", "web.npz", "-k", "2"],
+        ["export", "crawl", "--format", "sitemap", "-o", "sitemap.xml", "--force"],
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_need_plugins_imports_none(example: dict[str, str], folder: Path, arguments: list[str]) -> None:
+    """Python itself says what is imported."""
+    done = orienteer(example, *arguments, folder=folder, options=("-X", "importtime"))
+    assert "orienteer.cli.main" in done.stderr
+    assert "orienteer_example" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["export", "seeds"])
+def test_the_help_says_where_to_look(example: dict[str, str], folder: Path, command: str) -> None:
+    done = orienteer(example, command, "--help", folder=folder)
+    assert "orienteer plugins" in " ".join(done.stdout.replace("│", " ").split())
+
+
+@pytest.mark.timeout(600)
+def test_they_keep_the_promises_of_their_kinds(example: dict[str, str], tmp_path: Path) -> None:
+    """The contract tests of this checkout, over the names of the plug-ins."""
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
+    command += ["tests/contracts", "tests/exports/test_every_format.py", "tests/graph/formats/test_registry.py"]
+    command += ["-k", " or ".join(NAMES), f"--junitxml={report}"]
+    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout
+    for name in NAMES:
+        assert report.read_text().count(f"[{name}") >= 4, f"the contract tests do not know {name}"
