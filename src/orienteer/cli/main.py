@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable
 
 import typer
@@ -113,6 +114,7 @@ def main(
 def run() -> None:
     """Run the command line; what a user can cause ends in one line, never in a traceback."""
     interruption.watch()
+    warnings.showwarning = _show_warning
     try:
         code = app(prog_name="orienteer", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -144,6 +146,15 @@ def _end_if_usage(error: Exception) -> None:
     _end(f"{error.format_message().rstrip('.')} (see {path} --help)", 2)
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning in one line, as errors are told, without the line of code it comes from."""
+    _say(f"warning: {message}")
+
+
 def _end(message: str, code: int) -> None:
-    print("orienteer: " + " ".join(message.split()), file=sys.stderr)
+    _say(message)
     sys.exit(code)
+
+
+def _say(message: str) -> None:
+    print("orienteer: " + " ".join(message.split()), file=sys.stderr)
