@@ -44,12 +44,6 @@ def charset() -> Callable[[], int]:
     return over_pages(lambda html, url: as_utf8(html, charset_of(html)))
 
 
-def links() -> Callable[[], int]:
-    from orienteer.extract.links import extract_links
-
-    return over_pages(extract_links)
-
-
 def head() -> Callable[[], int]:
     from orienteer.extract.page import extract_page
 
@@ -119,7 +113,6 @@ def parsel_links(with_text: bool) -> Callable[[], int]:
 
 CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("charset and decoding, part of all below", charset, ()),
-    ("links", links, ()),
     ("links, title, head", head, ()),
     ("links, title, head, text, headings, anchors", text, ()),
     ("all tokens, nothing left out before: links unresolved", whole, (False,)),

@@ -7,6 +7,8 @@
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
     └── MissingExtraError     an optional package is not installed
 
+    DamagedArchiveWarning     a Python warning: of a damaged archive what is whole was read, and the rest was skipped
+
 A message names the value and what would have been right. A 404 or a time-out is an outcome of a fetch, not an error.
 """
 
@@ -26,6 +28,10 @@ class InputError(OrienteerError, ValueError):
 
 class GraphFileError(OrienteerError):
     """A file or folder that is not the graph it should be: missing, truncated, corrupt, of another kind."""
+
+
+class DamagedArchiveWarning(UserWarning):
+    """Parts of a WARC archive are damaged and were skipped."""
 
 
 class CrawlFolderError(OrienteerError):

@@ -53,14 +53,24 @@ def test_an_archive_of_another_program(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["n_fetched"] == 3
 
 
+def test_a_damaged_archive_is_told_in_one_line(tmp_path: Path) -> None:
+    write_warc(tmp_path / "x.warc.gz", FOREIGN)
+    data = (tmp_path / "x.warc.gz").read_bytes()
+    (tmp_path / "x.warc.gz").write_bytes(data[:-30])
+    done = orienteer("replay", tmp_path / "x.warc.gz", "--seed", "http://x.test/", "--budget", "3", "--json")
+    assert json.loads(done.stdout)["n_fetched"] == 3
+    said = f"after {len(FOREIGN)} records the archive is damaged; 1 gap was skipped"
+    assert done.stderr == f"orienteer: warning: {tmp_path / 'x.warc.gz'}: {said}\n"
+
+
 def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
     write_warc(tmp_path / "x.warc.gz", FOREIGN)
     data = (tmp_path / "x.warc.gz").read_bytes()
-    (tmp_path / "cut.warc.gz").write_bytes(data[:-30])
+    (tmp_path / "cut.warc.gz").write_bytes(data[:30])
     (tmp_path / "empty").mkdir()
     seed = ["--seed", "http://x.test/"]
     refused = {
-        "the archive is truncated": ["replay", tmp_path / "cut.warc.gz", *seed],
+        "no WARC records in it that can be read": ["replay", tmp_path / "cut.warc.gz", *seed],
         "name the pages to start from": ["replay", tmp_path / "x.warc.gz"],
         "no WARC files in it": ["replay", tmp_path / "empty", *seed],
         "none: no such file or folder": ["replay", tmp_path / "none", *seed],

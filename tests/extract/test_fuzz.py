@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.links import extract_links
 from orienteer.extract.near_duplicates import signature
 from orienteer.extract.page import MAX_LINKS, MAX_TEXT_CHARS, extract_page
 from orienteer.extract.reader import MAX_ANCHOR_CHARS, MAX_TITLE_CHARS
 from orienteer.url import canonical_url
+from tests.extract.only_links import extract_links
 from tests.extract.pieces import mutated, random_page
 from tests.extract.test_links import hostile
 

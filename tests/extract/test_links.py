@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.charset import decoded
-from orienteer.extract.links import extract_links
 from orienteer.extract.page import MAX_LINKS
 from orienteer.url import canonical_url
+from tests.extract.only_links import extract_links
 
 PAGE = "http://example.org/dir/page.html"
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.extract.links import extract_links
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.changing import MAINTENANCE, Changes, ChangingSite, next_epoch
 from orienteer.fake_web.faults import Faulty
@@ -21,6 +20,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, place_of
 from orienteer.graph.shapes import clique
 from tests.conftest import random_web
+from tests.extract.only_links import extract_links
 from tests.fake_web.client import CLOSE, exchange, fetch, request_for
 
 HELLO = "http://a.test/hello"

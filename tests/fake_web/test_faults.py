@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.extract.links import extract_links
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
@@ -15,6 +14,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, place_of
 from orienteer.fake_web.traps import ENTRANCE, with_traps
 from orienteer.graph.shapes import clique
+from tests.extract.only_links import extract_links
 from tests.fake_web.client import exchange, fetch, request_for
 
 NO_HEADERS = RequestHeaders(b"")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.extract.links import extract_links
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.opening import graph_site_at, site_at
 from orienteer.fake_web.process import served_elsewhere
@@ -17,6 +16,7 @@ from orienteer.graph.shapes import clique
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.url import canonical_url
 from tests.conftest import random_web
+from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from orienteer.extract.links import extract_links
 from orienteer.fake_web.answers import Answer, chunk
 from orienteer.fake_web.server import FakeWeb
+from tests.extract.only_links import extract_links
 from tests.fake_web.client import CLOSE, exchange, fetch, request_for
 from tests.fake_web.hostile import HOME, HOSTILE, OUTCOMES, hostile_site
 

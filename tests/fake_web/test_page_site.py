@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.extract.links import extract_links
 from orienteer.fake_web.opening import site_at
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
@@ -17,6 +16,7 @@ from orienteer.fake_web.site import RequestHeaders, place_of
 from orienteer.files.compressed import byte_writer
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import SHARED_DATA
+from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
 
 FILES = {

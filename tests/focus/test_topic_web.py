@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.errors import InputError
+from orienteer.errors import DamagedArchiveWarning, InputError
 from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
@@ -130,6 +130,15 @@ def test_an_archive_is_as_good_as_its_crawl(orchids: Path, place: str) -> None:
         assert some.web.text is not None
     told = [sorted(map(len, (some.web.text.link_words, some.web.text.words))) for some in (archived, crawl)]
     assert told[0] == told[1]
+
+
+def test_what_is_damaged_in_an_archive_is_left_out_and_told_once(orchids: Path, tmp_path: Path) -> None:
+    whole = orchids / "own" / "archive" / "orienteer-00000.warc.gz"
+    (tmp_path / "cut.warc.gz").write_bytes(whole.read_bytes()[:-20])
+    with pytest.warns(DamagedArchiveWarning, match=r"cut\.warc\.gz: after \d+ records .* 1 gap was skipped") as told:
+        found = seen(tmp_path / "cut.warc.gz", orchids / "topic.toml")
+    assert len(told) == 1
+    assert len(found.pages) == len(seen(whole, orchids / "topic.toml").pages) - 1
 
 
 def test_only_words_that_somebody_reads(orchids: Path) -> None:

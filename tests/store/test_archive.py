@@ -18,6 +18,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.replay import replay
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.record import ArchivedResponse, Revisited, warcinfo_record
+from orienteer.warc.files import ArchiveFile
 from tests.store.small_crawls import html, response, url, warcio_responses
 
 
@@ -244,9 +245,9 @@ def test_a_revisit_leaves_the_page_as_it_is(tmp_path: Path, max_file_bytes: int)
     once, twice = tmp_path / "once", tmp_path / "twice"
     filled(once, 3).close()
     revisited(twice, max_file_bytes=max_file_bytes)
-    expected = read_archives([once / "orienteer-00000.warc.gz"])
+    expected = read_archives([ArchiveFile(once / "orienteer-00000.warc.gz")])
     for files in (sorted(twice.iterdir()), sorted(twice.iterdir(), reverse=True)):  # whichever is read first
-        web = read_archives(files, [url(0), url(1), url(2), url(3), url(4), url(5)])
+        web = read_archives([ArchiveFile(file) for file in files], [url(0), url(1), url(2), url(3), url(4), url(5)])
         assert web.answers.tolist() == expected.answers.tolist() == [Answer.PAGE] * 3 + [Answer.NONE] * 3
         assert web.graph.targets.tolist() == expected.graph.targets.tolist()
         assert web.graph.offsets.tolist() == expected.graph.offsets.tolist()
@@ -263,6 +264,6 @@ def test_a_page_of_which_only_its_being_unchanged_is_archived_is_not_called_miss
     archive.append(response(0))
     add_revisit(archive, 1, not_modified=True)
     archive.close()
-    web = read_archives([archive.path(0)])
+    web = read_archives([ArchiveFile(archive.path(0))])
     assert web.answers.tolist() == [Answer.PAGE] + [Answer.NONE] * 3
     assert LinkGraph.load(archive.path(0)).n_links == 3

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
+from orienteer.errors import DamagedArchiveWarning
 from orienteer.topics.examples import ExampleSettings, read_examples
 from tests.graph.formats.test_warc import Archive
 from tests.topics.small_topics import OFF_TOPIC, ON_TOPIC, write_examples
@@ -90,7 +91,7 @@ def test_pages_of_a_crawl_by_pattern_and_by_list(tmp_path: Path) -> None:
         ({"positive": ("god",), "negative": ("bad",)}, "/god: no such file or folder"),
         ({"positive": ("empty",), "negative": ("bad",)}, "/empty: no HTML page in it"),
         ({"positive": ("words.md",), "negative": ("bad",)}, "/words.md: no HTML page in it"),
-        ({"positive": ("broken.warc.gz",), "negative": ("bad",)}, "broken.warc.gz: the archive is truncated"),
+        ({"positive": ("broken.warc.gz",), "negative": ("bad",)}, "broken.warc.gz: no WARC records in it that can be"),
         ({"positive": ("none.warc",), "negative": ("bad",)}, "none.warc: no WARC records in it"),
         ({"positive": ("list.txt",), "negative": ("bad",)}, "list.txt: a list of URLs needs the crawl"),
         (
@@ -116,10 +117,20 @@ def test_unusable_examples_are_one_clear_line(settings: dict, message: str, tmp_
     (tmp_path / "list.txt").write_text("http://a.org/c/1\nhttp://b.org/\n")
     (tmp_path / "void.txt").write_text("# nothing\n")
     archive = archive_of(tmp_path)
-    (tmp_path / "broken.warc.gz").write_bytes(archive.read_bytes()[:-20])
+    (tmp_path / "broken.warc.gz").write_bytes(archive.read_bytes()[:20])
     with pytest.raises(ori.InputError, match=message) as refused:
         read_examples(ExampleSettings(**settings), tmp_path)
     assert "\n" not in str(refused.value)
+
+
+def test_of_a_damaged_archive_what_is_whole_is_read(tmp_path: Path) -> None:
+    write_examples(tmp_path)
+    archive = archive_of(tmp_path)
+    archive.write_bytes(archive.read_bytes()[:-20])
+    with pytest.warns(DamagedArchiveWarning, match=r"web\.warc\.gz: after 5 records") as told:
+        found = read_examples(ExampleSettings(("web.warc.gz",), ("bad",)), tmp_path)
+    assert len(told) == 1
+    assert [page.title for page in found.pages[:3]] == ["Course 1", "Kurs für 2", "Ann"]
 
 
 def test_a_file_that_may_not_be_read_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import random
 
-from orienteer.warc.http_message import resource_of, response_of, truly_coded, without_chunks
+import pytest
+
+from orienteer.answers.body import BodyTooLargeError
+from orienteer.answers.headers import Headers
+from orienteer.files.compressed import zstd
+from orienteer.warc.http_message import Message, content_of, resource_of, response_of, truly_coded, without_chunks
 
 BODY = b"<p>some words and some more"
 
@@ -24,9 +30,7 @@ def test_strange_responses() -> None:
     bare = response_of(b"HTTP/2 200\nA: b\n\nbody")
     assert bare is not None
     assert (bare.status, bare.body, bare.headers.get("a")) == (200, b"body", "b")
-    endless = response_of(b"HTTP/1.0 200 OK\r\nA: b")
-    assert endless is not None
-    assert (endless.body, endless.headers.get("a")) == (b"", "b")
+    assert response_of(b"HTTP/1.0 200 OK\r\nA: b") is None  # cut off in its headers
 
 
 def test_chunks_are_taken_out_where_there_are_some() -> None:
@@ -51,6 +55,31 @@ def test_a_coding_that_is_not_there_is_not_stated() -> None:
     assert "content-encoding" not in mended.headers
     assert b"X-Crawler-Content-Encoding: gzip" in mended.raw_headers
     assert mended.body == BODY
+
+
+def test_of_a_body_that_was_cut_off_what_came_counts() -> None:
+    body = random.Random(3).randbytes(400_000)  # several blocks, however it is packed
+    for coding, whole in (("gzip", gzip.compress(body)), ("zstd", zstd.compress(body))):
+        message = response_of(f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n".encode() + whole[:-50])
+        assert message is not None
+        came = content_of(message, 1 << 20)
+        assert came == body[: len(came)]
+        mended = truly_coded(message, 1 << 20)
+        assert (mended.body, "content-encoding" in mended.headers) == (came, False)
+        assert len(came) > 200_000
+    many = gzip.compress(b"one ") + gzip.compress(body)[:-50]
+    message = response_of(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + many)
+    assert message is not None
+    assert content_of(message, 1 << 20).startswith(b"one " + body[:200_000])
+
+
+def test_content_is_the_body_unpacked_or_as_it_stands() -> None:
+    for coding, body in (("gzip", gzip.compress(BODY)), ("br", BODY), ("deflate", BODY), ("zstd", BODY), ("x", BODY)):
+        message = response_of(f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n".encode() + body)
+        assert message is not None
+        assert content_of(message, 1000) == BODY
+    with pytest.raises(BodyTooLargeError):
+        content_of(Message(200, Headers([("Content-Encoding", "gzip")]), b"", gzip.compress(bytes(2000))), 1000)
 
 
 def test_a_file_becomes_a_response() -> None:

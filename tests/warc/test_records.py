@@ -63,10 +63,8 @@ def test_what_is_damaged_is_passed_over_and_counted(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_of_a_file_that_was_cut_off_what_came_before_is_read(name: str) -> None:
     found, reading = read(FILES[name][:-40], name)
-    assert numbers(found) == list(range(len(found)))
+    assert numbers(found) == ([] if "whole" in name else list(range(N - 1)))
     assert reading.n_gaps == 1
-    if "whole" not in name:
-        assert len(found) == N - 1
 
 
 def test_a_checksum_that_is_wrong_is_damage() -> None:
@@ -91,7 +89,7 @@ def test_lines_may_end_in_a_bare_line_feed_and_kinds_are_told_apart() -> None:
     lengths_right = b"".join(
         b"WARC/0.18\nWARC-Type: %s\nContent-Length: 3\n\nabc\n\n" % kind for kind in (b"warcinfo", b"Response")
     )
-    found, reading = read(lengths_right.replace(b"0.18", b"0.9"), "x.warc")
+    found, reading = read(lengths_right, "x.warc")
     assert [(one.kind, one.block) for one in found] == [("response", b"abc")]
     assert reading.n_records == 2
     assert read(bare, "x.warc")[1].n_gaps > 0  # these lengths are wrong
@@ -144,10 +142,8 @@ def test_whatever_happens_to_a_file_only_records_come_out_of_it(data: st.DataObj
             content[at:at] = data.draw(st.binary(max_size=50))
     found, reading = read(bytes(content), name)
     assert reading.n_records <= N + 1
-    if name in ("x.warc.gz", "x.warc.zst"):  # with checksums nothing but the truth comes out, or nothing
-        originals = [one.partition(b"\r\n\r\n")[2][:-4] for one in RECORDS]
-        if name == "x.warc.gz":
-            assert all(one.block in originals for one in found)
+    if name.endswith(".gz"):  # with checksums nothing but the truth comes out, or nothing
+        assert {one.block for one in found} <= {one.partition(b"\r\n\r\n")[2][:-4] for one in RECORDS}
 
 
 def test_the_decoder_is_not_led_astray_by_its_own_magic() -> None:

@@ -34,6 +34,17 @@ class BodyTooLargeError(BodyError):
     """The unpacked body is larger than allowed."""
 
 
+class BodyCutOffError(BodyError):
+    """A gzip or zstd body ends too early; `came` is what came of it, unpacked.
+
+    Other codings have no mark at their beginning: what comes out of them may be text that was never packed.
+    """
+
+    def __init__(self, came: bytes) -> None:
+        super().__init__("cut off")
+        self.came = came
+
+
 def unpacked(body: bytes, codings: list[str], max_bytes: int) -> bytes:
     """The body without its content codings, which are stated in the order they were applied."""
     names = [name.strip().lower() for coding in codings for name in coding.split(",")]
@@ -42,12 +53,16 @@ def unpacked(body: bytes, codings: list[str], max_bytes: int) -> bytes:
         return body
     if len(names) > MAX_CODINGS:
         raise BodyError(f"packed {len(names)} times over")
-    for name in reversed(names):
+    for n_left, name in reversed(list(enumerate(names))):
         decoder = _DECODERS.get(name)
         if decoder is None:
             raise BodyError(f"unknown content encoding {name[:40]!r}")
         try:
             body = decoder(body, max_bytes)
+        except BodyCutOffError:
+            if n_left:
+                raise BodyError("cut off") from None  # what came is still packed
+            raise
         except _DECODER_ERRORS as error:
             raise BodyError(f"not valid {name}: {error}") from None
     return body
@@ -56,7 +71,10 @@ def unpacked(body: bytes, codings: list[str], max_bytes: int) -> bytes:
 def _gunzipped(data: bytes, max_bytes: int) -> bytes:
     plain = b""
     for _ in range(_MAX_PARTS):
-        part, data, checksum = _gunzipped_member(data, max_bytes - len(plain))
+        try:
+            part, data, checksum = _gunzipped_member(data, max_bytes - len(plain))
+        except BodyCutOffError as error:
+            raise BodyCutOffError(plain + error.came) from None
         if len(checksum) == 4 and int.from_bytes(checksum, "little") != isal_zlib.crc32(part):
             raise BodyError("not valid gzip: wrong checksum")
         plain = plain + part if plain else part
@@ -91,7 +109,10 @@ def _after_zero(data: bytes, start: int) -> int:
 def _undeflated(data: bytes, max_bytes: int) -> bytes:
     """`deflate` is meant to have zlib's header; many servers send it bare."""
     has_header = len(data) >= 2 and data[0] & 15 == 8 and (data[0] << 8 | data[1]) % 31 == 0
-    return _inflated(data[2:] if has_header else data, max_bytes)[0]
+    try:
+        return _inflated(data[2:] if has_header else data, max_bytes)[0]
+    except BodyCutOffError:
+        raise BodyError("cut off") from None
 
 
 def _inflated(data: bytes, max_bytes: int) -> tuple[bytes, bytes]:
@@ -99,7 +120,7 @@ def _inflated(data: bytes, max_bytes: int) -> tuple[bytes, bytes]:
     decoder = isal_zlib.decompressobj(-15)
     plain = _limited(decoder.decompress(data, max_bytes + 1), max_bytes)
     if not decoder.eof:
-        raise BodyError("cut off")
+        raise BodyCutOffError(plain)
     return plain, decoder.unused_data
 
 
@@ -112,13 +133,15 @@ def _unbrotlied(data: bytes, max_bytes: int) -> bytes:
 
 
 def _unzstd(data: bytes, max_bytes: int) -> bytes:
+    if len(data) < 4:
+        raise BodyError("not valid zstd")
     plain = b""
     for _ in range(_MAX_PARTS):
         decoder = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
         part = decoder.decompress(data, max_bytes + 1 - len(plain))
         plain = _limited(plain + part if plain else part, max_bytes)
         if not decoder.eof:
-            raise BodyError("cut off")
+            raise BodyCutOffError(plain)
         data = decoder.unused_data
         if not data.startswith(b"\x28\xb5\x2f\xfd"):
             break

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable
 
 import typer
@@ -113,6 +114,7 @@ def main(
 def run(command: typer.Typer = app, name: str = "orienteer") -> None:
     """Run a command line; what a user can cause ends in one line, never in a traceback."""
     interruption.watch()
+    warnings.showwarning = _show_warning
     try:
         code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -144,6 +146,15 @@ def _end_if_usage(name: str, error: Exception) -> None:
     _end(name, f"{error.format_message().rstrip('.')} (see {path} --help)", 2)
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning in one line, as errors are told, without the line of code it comes from."""
+    _say("orienteer", f"warning: {message}")
+
+
 def _end(name: str, message: str, code: int) -> None:
-    print(f"{name}: " + " ".join(message.split()), file=sys.stderr)
+    _say(name, message)
     sys.exit(code)
+
+
+def _say(name: str, message: str) -> None:
+    print(f"{name}: " + " ".join(message.split()), file=sys.stderr)

@@ -1,7 +1,7 @@
 """A web that was crawled, as a topic sees it: how relevant its pages are, and the words that focused policies hear.
 
     a crawl folder             the archived pages are read; how relevant they are is known, if the topic is the crawl's
-    a WARC file, or a folder   the HTML pages in it are read
+    WARC or WACZ, or a folder  the HTML pages in it are read
     a graph                    has no texts: for topics that need nothing but the names of pages
 
 Pages that are known, and of which there is no answer, are left out: nobody can say how relevant they are. Redirects and
@@ -18,16 +18,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.answers.meaning import meaning_of
 from orienteer.errors import InputError
-from orienteer.extract.page import Page, extract_page
+from orienteer.extract.page import Page
 from orienteer.focus.topic_words import WordsOfWeb
-from orienteer.graph.formats import FORMATS
-from orienteer.graph.formats.warc import Answer, html_pages, read_archives
+from orienteer.graph.formats.warc import Answer, read_archives
 from orienteer.graph.hosts import with_hosts
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import page_named
 from orienteer.inspect.archived_page import archived_page
-from orienteer.inspect.replay import warc_files
 from orienteer.inspect.snapshot import is_crawl_folder, web_of_crawl
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import TopicToKeep
@@ -39,6 +38,9 @@ from orienteer.store.history import DonePages
 from orienteer.store.survey import Survey
 from orienteer.topics.labels import Labels
 from orienteer.topics.topic import PageContent, Topic
+from orienteer.warc.archived_answers import html_pages
+from orienteer.warc.files import ArchiveFile, is_warc, warc_files
+from orienteer.warc.records import Reading
 
 _PAGES_PER_BATCH = 256  # scored at a time
 
@@ -165,14 +167,13 @@ def _of_archive(path: Path, topic: Topic, reads_links: bool, reads_pages: bool, 
     return TopicWeb(known.graph, pages, LabelledWeb(graph, relevance, words.text()), nowhere, topic.threshold)
 
 
-def _pages_in(files: list[Path], graph: LinkGraph, is_page: NDArray[np.bool_], progress: Progress) -> ReadPages:
+def _pages_in(files: list[ArchiveFile], graph: LinkGraph, is_page: NDArray[np.bool_], progress: Progress) -> ReadPages:
     """The HTML pages of an archive, with their numbers in the graph; the last of several records of one counts."""
     assert graph.urls is not None
-    for file in files:
-        for url, html, charset in html_pages(file, progress):
-            number = graph.urls.find(url)
-            if number is not None and is_page[number]:
-                yield number, extract_page(html, url, charset)
+    for answer in html_pages(files, Reading(), progress):  # what is damaged was told when the graph was read
+        number = graph.urls.find(answer.request.url)
+        if number is not None and is_page[number] and (page := meaning_of(answer).page) is not None:
+            yield number, page
 
 
 def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) -> TopicWeb:
@@ -199,9 +200,7 @@ def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) 
 
 
 def _is_archive(path: Path) -> bool:
-    if path.is_dir():
-        return any(".warc" in file.suffixes for file in path.iterdir())
-    return FORMATS.find("warc").matches(path)
+    return any(map(is_warc, path.iterdir())) if path.is_dir() else is_warc(path)
 
 
 def _part(graph: LinkGraph, is_kept: NDArray[np.bool_]) -> tuple[LinkGraph, NDArray[np.int64]]:

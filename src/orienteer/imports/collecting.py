@@ -32,7 +32,7 @@ from orienteer.url import canonical_url
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.http_message import Message, resource_of, response_of, truly_coded
 from orienteer.warc.packed import blocks
-from orienteer.warc.records import Reading, Record, records
+from orienteer.warc.records import Reading, Record, bare_uri, records
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit"), ("metadata",)
 _KEPT = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
@@ -83,8 +83,7 @@ class Collector:
     def _take(self, record: Record) -> None:
         if record.kind == "metadata":
             return self._take_wat(record)
-        # Old writers put the URI in angle brackets, as the standard's examples did.
-        url = canonical_url(record.headers.get("warc-target-uri", "").strip("<>"))
+        url = record.url
         if url is None:
             return
         time = time_of(record.headers.get("warc-date", ""))
@@ -129,7 +128,7 @@ class Collector:
         if message is not None and message.status < 300:
             if self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE:
                 return
-        refers_to = canonical_url(record.headers.get("warc-refers-to-target-uri", "").strip("<>"))
+        refers_to = canonical_url(bare_uri(record.headers.get("warc-refers-to-target-uri", "")))
         if refers_to is None and _NOT_MODIFIED in record.headers.get("warc-profile", ""):
             refers_to = url
         self._revisits.append(_Revisit(url, time, refers_to, digest))

@@ -28,7 +28,7 @@ from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport
 from orienteer.imports.listed import Listed
 from orienteer.imports.seeds import expect_known, guessed_seeds
-from orienteer.imports.sources import Kind, Source, archive_files, sources_of, stated_seeds
+from orienteer.imports.sources import Kind, Source, sources_of, stated_seeds
 from orienteer.imports.telling import Importer, Told
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
@@ -44,6 +44,7 @@ from orienteer.store.archive import Archive
 from orienteer.store.failures import explained
 from orienteer.store.folder import CrawlFolder, place_for_new_crawl
 from orienteer.store.survey import IMPORTED_TIMES
+from orienteer.warc.files import archive_files
 from orienteer.wording import counted
 
 _ANY_PAGE = "https://example.org/"  # until the seeds are known
@@ -98,7 +99,7 @@ class _Import:
         self._progress = progress
         self._first_plan = self._plan(self._named or (_ANY_PAGE,))  # what is wrong with settings is said at once
         self._listed = Listed(sources)
-        self._files = [file for source in sources if source.kind is Kind.ARCHIVE for file in archive_files(source)]
+        self._files = [file for source in sources if source.kind is Kind.ARCHIVE for file in archive_files(source.path)]
 
     def run(self, path: Path) -> ImportReport:
         with (

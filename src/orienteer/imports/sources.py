@@ -14,7 +14,7 @@ from orienteer.graph.formats import format_of, known_suffixes
 from orienteer.imports.jobdir import is_jobdir
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.store.folder_files import settings_of_folder
-from orienteer.warc.files import ArchiveFile, files_of_wacz, is_archive, is_wacz, seeds_of_wacz
+from orienteer.warc.files import archives_in, is_archive, is_wacz, seeds_of_wacz
 
 _SITEMAP_ENDINGS = (".xml", ".xml.gz", ".rss", ".atom")
 _TEXT_ENDINGS = (".txt", ".txt.gz", ".txt.zst")
@@ -52,21 +52,13 @@ def sources_of(paths: Iterable[Path], kind: str | None = None) -> list[Source]:
     return found
 
 
-def archive_files(source: Source) -> list[ArchiveFile]:
-    """The WARC and WAT files of an archive."""
-    path = source.path
-    if path.is_dir():
-        return [file for found in _in_folder(path) for file in archive_files(Source(Kind.ARCHIVE, found))]
-    return files_of_wacz(path) if is_wacz(path) else [ArchiveFile(path)]
-
-
 def stated_seeds(source: Source) -> list[str]:
     """The seeds that a source knows itself: a crawl folder, or a WACZ that marks them."""
     path = source.path
     settings = settings_of_folder(path) if path.is_dir() else None
     if settings is not None:
         return list(CrawlPlan.parse(settings, str(path / "crawl.toml")).crawl.seeds)
-    files = _in_folder(path) if path.is_dir() else [path]
+    files = archives_in(path) if path.is_dir() else [path]
     return [seed for file in files if is_wacz(file) for seed in seeds_of_wacz(file)]
 
 
@@ -76,7 +68,7 @@ def _kind_of(path: Path) -> Kind:
     if path.is_dir():
         return Kind.GRAPH if (path / "graph.json").is_file() else Kind.ARCHIVE
     name = path.name.lower()
-    if is_archive(path.name) or is_wacz(path):
+    if is_archive(path):
         return Kind.ARCHIVE
     if name.endswith(_SITEMAP_ENDINGS):
         return Kind.URLS
@@ -85,7 +77,7 @@ def _kind_of(path: Path) -> Kind:
     try:
         format_of(path)
     except InputError:
-        known = f"{known_suffixes()}, .wacz, .wat, .xml, a folder"
+        known = f"{known_suffixes()}, .wat, .xml, a folder"
         raise InputError(f"{path}: cannot tell what this is (known: {known}); say it with --from") from None
     return Kind.GRAPH
 
@@ -96,12 +88,3 @@ def _has_pairs(path: Path) -> bool:
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith(("#", "%"))), "")
     return len(first.split()) > 1 or _ID_PAIR.match(first) is not None
-
-
-def _in_folder(path: Path) -> list[Path]:
-    """The archives in a folder, or in its folder `archive`."""
-    folder = path / "archive" if (path / "archive").is_dir() else path
-    files = sorted(file for file in folder.iterdir() if file.is_file() and (is_archive(file.name) or is_wacz(file)))
-    if not files:
-        raise InputError(f"{folder}: no WARC, WACZ or WAT files in it")
-    return files

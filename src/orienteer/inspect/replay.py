@@ -41,6 +41,7 @@ from orienteer.store.failures import damaged
 from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.history import DonePages
 from orienteer.store.survey import Survey
+from orienteer.warc.files import warc_files
 
 _NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)
 
@@ -70,7 +71,7 @@ def replay(
     seeds: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Replay:
-    """Crawl the archive of a crawl folder, or a WARC file or a folder of them.
+    """Crawl the archive of a crawl folder, or a WARC or WACZ file or a folder of them.
 
     A crawl folder knows its seeds, policy and scope; for other archives the seeds must be named, and all is in scope.
     """
@@ -192,16 +193,3 @@ def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
     if not seeds:
         raise InputError(f"{path} is no crawl folder; name the pages to start from (seeds)")
     return CrawlSettings(canonical_seeds(seeds))
-
-
-def warc_files(path: Path) -> list[Path]:
-    """The one WARC file, or those of a folder, which may have a folder `archive` for them."""
-    if not path.exists():
-        raise InputError(f"{path}: no such file or folder")
-    if not path.is_dir():
-        return [path]
-    folder = path / "archive" if (path / "archive").is_dir() else path
-    files = sorted(file for file in folder.iterdir() if ".warc" in file.suffixes)
-    if not files:
-        raise InputError(f"{folder}: no WARC files in it")
-    return files

@@ -1,7 +1,7 @@
 """Example pages, on topic and not, from where people have them.
 
     good/            a folder: all HTML files and WARC files in it, and in its folders; of a crawl folder, its archive
-    pages.warc.gz    an archive (.warc, .warc.gz, .warc.zst): all HTML pages in it
+    pages.warc.gz    an archive (.warc, .warc.gz, .warc.zst, .wacz): all HTML pages in it
     page.html        a page
     pages.txt        a list of URLs, one a line: pages of the archive that `crawl` names
 
@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 from orienteer.errors import GraphFileError, InputError
 from orienteer.extract.page import extract_page
 from orienteer.files.compressed import text_of
-from orienteer.graph.formats.warc import MAX_PAGE_BYTES, html_pages
 from orienteer.progress import Progress, silent
 from orienteer.topics.topic import PageContent
 from orienteer.topics.url_pattern import compiled
 from orienteer.url import canonical_url
+from orienteer.warc.archived_answers import MAX_PAGE_BYTES, html_pages, tell_damage
+from orienteer.warc.files import is_warc, warc_files
+from orienteer.warc.records import Reading
 
 _SNIFFED_BYTES = 4096
 _TAG = re.compile(
@@ -36,7 +38,6 @@ _TAG = re.compile(
     rb"|center|font|img|pre)\b",
     re.IGNORECASE,
 )
-_WARC_NAME = re.compile(r"\.warc(\.gz|\.zst)?$", re.IGNORECASE)
 _HOST_NAME = re.compile(r"[\w-]+(\.[\w-]+)*\.[a-z]{2,}(:\d+)?", re.IGNORECASE | re.ASCII)
 
 
@@ -150,7 +151,7 @@ class _Reader:
         return found
 
     def _pages_of_file(self, path: Path, name: str) -> list[PageContent]:
-        if _WARC_NAME.search(path.name):
+        if is_warc(path):
             return self._pages_of_archive(path)
         with path.open("rb") as file:
             start = file.read(_SNIFFED_BYTES)
@@ -162,10 +163,13 @@ class _Reader:
         return [self._page(url, html, None)]
 
     def _pages_of_archive(self, path: Path) -> list[PageContent]:
+        files, reading = warc_files(path), Reading()
+        answers = html_pages(files, reading, silent)
+        pages = {one.request.url: self._page(one.request.url, one.content, one.charset) for one in answers}
         try:
-            pages = {page.url: self._page(*page) for page in html_pages(path)}
+            tell_damage(reading, files)
         except GraphFileError as error:
-            raise InputError(f"{path}: {error}") from None
+            raise InputError(str(error)) from None
         return list(pages.values())
 
     def _page(self, url: str, html: bytes, charset: str | None) -> PageContent:

@@ -12,7 +12,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -73,6 +73,13 @@ class _Lenient:
         self._file = file
         self._is_over = False
 
+    def seek(self, place: int) -> None:
+        self._is_over = False
+        try:
+            self._file.seek(place)
+        except _ZIP_ERRORS:
+            self._is_over = True
+
     def read(self, size: int) -> bytes:
         try:
             return b"" if self._is_over else self._file.read(size)
@@ -81,14 +88,53 @@ class _Lenient:
             return b"\xff"
 
 
-def is_archive(name: str) -> bool:
-    if _WET_NAME.fullmatch(name):
-        raise InputError(f"{name}: a WET file holds texts without links; import the WARC or WAT file it was made from")
-    return bool(_WARC_NAME.fullmatch(name) or _WAT_NAME.fullmatch(name))
+def warc_files(path: Path) -> list[ArchiveFile]:
+    """The WARC files at a path: the file itself, those inside a WACZ, or all of a folder, WACZ files too."""
+    return _files_at(path, is_warc, "WARC")
+
+
+def archive_files(path: Path) -> list[ArchiveFile]:
+    """The same with WAT files, which say of pages what stands in them."""
+    return _files_at(path, is_archive, "WARC, WACZ or WAT")
+
+
+def archives_in(folder: Path) -> list[Path]:
+    """The WARC, WACZ and WAT files of a folder, which may have a folder `archive` for them."""
+    return _in_folder(folder, is_archive, "WARC, WACZ or WAT")
+
+
+def is_warc(path: Path) -> bool:
+    """Whether the name is that of a WARC file, or of a WACZ."""
+    return is_wacz(path) or _WARC_NAME.fullmatch(path.name) is not None
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the name is that of a WARC or WAT file, or of a WACZ."""
+    if _WET_NAME.fullmatch(path.name):
+        raise InputError(
+            f"{path.name}: a WET file holds texts without links; import the WARC or WAT file it was made from"
+        )
+    return is_warc(path) or _WAT_NAME.fullmatch(path.name) is not None
 
 
 def is_wacz(path: Path) -> bool:
     return path.suffix.lower() == ".wacz"
+
+
+def _files_at(path: Path, is_wanted: Callable[[Path], bool], kinds: str) -> list[ArchiveFile]:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    if path.is_dir():
+        return [file for found in _in_folder(path, is_wanted, kinds) for file in _files_at(found, is_wanted, kinds)]
+    return files_of_wacz(path) if is_wacz(path) else [ArchiveFile(path)]
+
+
+def _in_folder(path: Path, is_wanted: Callable[[Path], bool], kinds: str) -> list[Path]:
+    folder = path / "archive" if (path / "archive").is_dir() else path
+    files = sorted(file for file in folder.iterdir() if file.is_file() and is_wanted(file))
+    if not files:
+        raise InputError(f"{folder}: no {kinds} files in it")
+    return files
 
 
 def files_of_wacz(path: Path) -> list[ArchiveFile]:

@@ -1,7 +1,8 @@
 """An HTTP response as an archive holds it: taken apart, and put as our own archive wants it.
 
 Some archives keep the chunks in which a body came, others only the header that says there were some; some keep the
-content coding, others only its header. What comes out has no chunks, and a coding only if it is stated and there.
+content coding, others only its header. What comes out has no chunks, and a coding only if it is stated and there. Of a
+body that was cut off, what came of it counts.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.body import BodyCutOffError, BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
 
 _MAX_HEAD_BYTES = 1 << 20
@@ -30,12 +31,12 @@ class Message(NamedTuple):
 
 
 def response_of(block: bytes) -> Message | None:
-    """The response in the block of a record; None where there is none."""
+    """The response in the block of a record; None where there is none, or its headers have no end."""
     status = _STATUS.match(block)
-    if status is None:
+    end = None if status is None else _HEAD_END.search(block, 0, _MAX_HEAD_BYTES)
+    if status is None or end is None:
         return None
-    end = _HEAD_END.search(block, 0, _MAX_HEAD_BYTES)
-    raw, body = (block, b"") if end is None else (block[: end.end()], block[end.end() :])
+    raw, body = block[: end.end()], block[end.end() :]
     headers = Headers.from_lines(raw.splitlines()[1:])
     if "chunked" in ",".join(headers.get_all("transfer-encoding")).lower():
         body = without_chunks(body)
@@ -49,8 +50,23 @@ def resource_of(block: bytes, content_type: str) -> Message:
     return Message(200, Headers([("Content-Type", line)]), raw, block)
 
 
+def content_of(message: Message, max_bytes: int) -> bytes:
+    """The body without its content coding; as it stands where it does not have the one that is stated.
+
+    A body that is too large when unpacked is a BodyTooLargeError.
+    """
+    try:
+        return unpacked(message.body, message.headers.get_all("content-encoding"), max_bytes)
+    except BodyTooLargeError:
+        raise
+    except BodyCutOffError as error:
+        return error.came
+    except BodyError:
+        return message.body
+
+
 def truly_coded(message: Message, max_bytes: int) -> Message:
-    """The same, without a Content-Encoding that the body does not have."""
+    """The same, without a Content-Encoding that the body does not have; unpacked, if it was cut off."""
     codings = message.headers.get_all("content-encoding")
     if not codings:
         return message
@@ -60,7 +76,8 @@ def truly_coded(message: Message, max_bytes: int) -> Message:
         return message
     except BodyError:
         raw = _CONTENT_ENCODING.sub(b"X-Crawler-Content-Encoding", message.raw_headers)
-        return message._replace(raw_headers=raw, headers=Headers.from_lines(raw.splitlines()[1:]))
+        headers = Headers.from_lines(raw.splitlines()[1:])
+        return message._replace(raw_headers=raw, headers=headers, body=content_of(message, max_bytes))
     return message
 
 

@@ -1,12 +1,14 @@
 """The bytes of a file that may be packed and damaged: what can be had of it, and a mark where something is missing.
 
 Archives are packed record by record: a file is a row of gzip members (or zstd frames). What is wrong with one says
-nothing about the next, so the reading goes on there. A member is handed out when it has come to its end and its
-checksum is right; one of many megabytes, such as a file packed as a whole, is handed out bit by bit before that.
+nothing about the next, so the reading goes on there. Nothing of a member is handed out before it has come to its end
+and its checksum was right. A member that is too large to be held in memory, such as a file packed as a whole, is
+unpacked twice: first to check it, keeping nothing, and then, bit by bit, to hand it out.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
@@ -29,94 +31,147 @@ _MAX_IN_VAIN = 1_000
 
 
 class Packing(NamedTuple):
-    """How to unpack one member, and how the next is found."""
+    """How to unpack one member, and the `n_magic` bytes by which the next is found."""
 
-    magic: bytes
+    magic: re.Pattern[bytes]
+    n_magic: int
     new: Callable[[], Any]
 
 
-_GZIP = Packing(b"\x1f\x8b\x08", lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP))
-_ZSTD = Packing(b"\x28\xb5\x2f\xfd", zstd.ZstdDecompressor)
+_GZIP = Packing(re.compile(rb"\x1f\x8b\x08"), 3, lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP))
+# A frame, or a skippable one: that holds nothing, and the decoder passes over it.
+_ZSTD = Packing(re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), 4, zstd.ZstdDecompressor)
 _ERRORS: tuple[type[BaseException], ...] = (igzip_lib.IsalError, zstd.ZstdError, EOFError)  # type: ignore[assignment]
 
 
 def blocks(file: BinaryIO, name: str, tell: Callable[[int], None]) -> Iterator[bytes | None]:
-    """The file's bytes, unpacked as its name says, or MISSING; `tell` hears how many bytes were read of it."""
+    """The file's bytes, unpacked as its name says, or MISSING; `tell` hears how many bytes were read of it.
+
+    The file must be able to seek, and stand at its beginning.
+    """
     packing = _GZIP if name.lower().endswith(".gz") else _ZSTD if name.lower().endswith(".zst") else None
-    return _read(file, _PLAIN_BYTES, tell) if packing is None else _unpacked(_read(file, _CHUNK_BYTES, tell), packing)
+    return _plain(file, tell) if packing is None else _unpacked(_Source(file, tell), packing)
 
 
-def _read(file: BinaryIO, size: int, tell: Callable[[int], None]) -> Iterator[bytes]:
+def _plain(file: BinaryIO, tell: Callable[[int], None]) -> Iterator[bytes]:
     n_bytes = 0
-    while chunk := file.read(size):
+    while chunk := file.read(_PLAIN_BYTES):
         n_bytes += len(chunk)
         tell(n_bytes)
         yield chunk
 
 
-def _unpacked(chunks: Iterator[bytes], packing: Packing) -> Iterator[bytes | None]:
-    rest = b""
+def _unpacked(source: _Source, packing: Packing) -> Iterator[bytes | None]:
     n_in_vain = 0
     while True:
-        rest, between = _next_member(rest, chunks, packing.magic)
-        if between.strip(b"\0"):
+        if source.pass_over_to(packing):
             yield MISSING
-        if not rest:
+        if source.is_over:
             return
-        member = _Member(packing, rest, chunks)
+        start = source.place
         try:
-            yield from member
-            rest, n_in_vain = member.rest, 0
+            held = _held(source, packing)
+            if held is None:
+                source.seek(start)
+                yield from _pieces(source, packing)
+            else:
+                yield held
+            n_in_vain = 0
         except _ERRORS:
             yield MISSING
             # The bytes that a member begins with may stand anywhere: what comes next is tried, but not for ever.
             n_in_vain += 1
-            rest = member.tried[1:] if n_in_vain % _MAX_IN_VAIN else b""
+            if n_in_vain % _MAX_IN_VAIN:
+                source.back_to(start + 1)
 
 
-def _next_member(rest: bytes, chunks: Iterator[bytes], magic: bytes) -> tuple[bytes, bytes]:
-    """What begins with the next member, and a sample of what stood before it; nothing where there is none."""
-    between = b""
-    while True:
-        start = rest.find(magic)
-        if start >= 0:
-            return rest[start:], between + rest[:start]
-        kept = rest[-len(magic) + 1 :]
-        between = between or rest[: len(rest) - len(kept)].strip(b"\0")[:1]
-        chunk = next(chunks, b"")
-        if not chunk:
-            return b"", between + kept
-        rest = kept + chunk
+def _held(source: _Source, packing: Packing) -> bytes | None:
+    """A whole member, whose checksum is right; None where it is too large to be held."""
+    pieces: list[bytes] = []
+    n_bytes = 0
+    for piece in _pieces(source, packing):
+        n_bytes += len(piece)
+        pieces.append(piece)
+        if n_bytes > _MAX_HELD_BYTES:
+            pieces.clear()
+    return b"".join(pieces) if n_bytes <= _MAX_HELD_BYTES else None
 
 
-class _Member:
-    """One member, as it is unpacked; then `rest` is what follows it.
+def _pieces(source: _Source, packing: Packing) -> Iterator[bytes]:
+    """The member that begins here, bit by bit; only when all of them have come is it known whether they are right."""
+    decoder = packing.new()
+    while not decoder.eof:
+        chunk = source.take() if decoder.needs_input else b""
+        if decoder.needs_input and not chunk:
+            raise EOFError
+        yield decoder.decompress(chunk, _STEP_BYTES)
+    source.put_back(len(decoder.unused_data))
 
-    `tried` are the bytes to look at again if it fails: all that it had, or the last of them.
-    """
 
-    def __init__(self, packing: Packing, first: bytes, chunks: Iterator[bytes]) -> None:
-        self._decoder = packing.new()
-        self._chunks = chunks
-        self.rest = b""
-        self.tried = first
+class _Source:
+    """A packed file, taken chunk by chunk. The last bytes that were taken are kept, to look at them again."""
 
-    def __iter__(self) -> Iterator[bytes]:
-        held: list[bytes] = []
-        n_held, data = 0, self.tried
-        while not self._decoder.eof:
-            part = self._decoder.decompress(data, _STEP_BYTES)
-            held.append(part)
-            n_held += len(part)
-            if n_held > _MAX_HELD_BYTES:
-                yield b"".join(held)
-                held, n_held = [], 0
-            data = b""
-            if not self._decoder.eof and self._decoder.needs_input:
-                data = next(self._chunks, b"")
-                if not data:
-                    yield b"".join(held)  # what came before the cut is as good as it ever was
-                    raise EOFError
-                self.tried = self.tried + data if len(self.tried) < _MAX_TRIED_BYTES else data
-        self.rest = self._decoder.unused_data
-        yield b"".join(held)
+    def __init__(self, file: BinaryIO, tell: Callable[[int], None]) -> None:
+        self._file = file
+        self._tell = tell
+        self._n_told = 0
+        self._data = b""
+        self._data_place = 0  # of the data's first byte in the file
+        self._next = 0  # the first byte of the data that is not taken
+
+    @property
+    def place(self) -> int:
+        """Where the next byte stands in the file."""
+        return self._data_place + self._next
+
+    @property
+    def is_over(self) -> bool:
+        return self._next == len(self._data) and not self._read()
+
+    def take(self) -> bytes:
+        """The next bytes; none at the end."""
+        if self.is_over:
+            return b""
+        chunk = self._data[self._next : self._next + _CHUNK_BYTES]
+        self._next += len(chunk)
+        return chunk
+
+    def put_back(self, n_bytes: int) -> None:
+        """Of the chunk that was taken last, so many bytes."""
+        self._next -= n_bytes
+
+    def back_to(self, place: int) -> None:
+        """Take again what was taken from this place on, or the last of it that is kept."""
+        self._next = max(place - self._data_place, self._next - _MAX_TRIED_BYTES, 0)
+
+    def seek(self, place: int) -> None:
+        self._file.seek(place)
+        self._data, self._data_place, self._next = b"", place, 0
+
+    def pass_over_to(self, packing: Packing) -> bool:
+        """Go to where a member begins, or to the end; whether something was passed over that is no padding."""
+        is_rubbish = False
+        while True:
+            found = packing.magic.search(self._data, self._next)
+            end = found.start() if found else max(len(self._data) - packing.n_magic + 1, self._next)
+            is_rubbish = is_rubbish or bool(self._data[self._next : end].strip(b"\0"))
+            self._next = end
+            if found:
+                return is_rubbish
+            if not self._read():
+                is_rubbish = is_rubbish or bool(self._data[self._next :].strip(b"\0"))
+                self._next = len(self._data)
+                return is_rubbish
+
+    def _read(self) -> bool:
+        """Read on; whether there was more."""
+        chunk = self._file.read(_CHUNK_BYTES)
+        n_dropped = max(self._next - _MAX_TRIED_BYTES, 0)
+        self._data = self._data[n_dropped:] + chunk
+        self._data_place += n_dropped
+        self._next -= n_dropped
+        n_read = self._data_place + len(self._data)
+        if n_read > self._n_told:
+            self._n_told = n_read
+            self._tell(n_read)
+        return bool(chunk)

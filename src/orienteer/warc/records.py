@@ -1,8 +1,7 @@
 """The records of a WARC file, also of a damaged one.
 
 The framing of WARC is taken apart here, and not by fastwarc, because that ends at the first fault, and takes a file
-that was cut off for one that has come to its end. Here what is not a record is passed over up to the next one, and
-each such *gap* is counted: nothing is lost without a word.
+that was cut off for one that has come to its end. The rule for damage stands in the package's docstring.
 
     WARC/1.1              version, then `Name: value` lines up to an empty one
     Content-Length: 17    the block has so many bytes; behind it are two empty lines
@@ -16,14 +15,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from orienteer.errors import InputError
+from orienteer.url import canonical_url
 from orienteer.wording import counted
 
 MAX_BLOCK_BYTES = 32 << 20  # no page is larger; what is, is passed over
 _MAX_HEAD_BYTES = 1 << 18
 _MAX_RUBBISH_BYTES = 256 << 20  # between two records: what holds more is no archive
 
-_VERSION = re.compile(rb"WARC/\d\.\d[ \t]*\r?\n")
-_ANY_START = re.compile(rb"(?<![^\n])WARC/\d\.\d[ \t]*\r?\n")
+_VERSION = re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n")
+_ANY_START = re.compile(rb"(?<![^\n])WARC/\d\.\d{1,2}[ \t]*\r?\n")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(r"\d{1,15}")
 _EMPTY_LINES = re.compile(rb"[\r\n]*")
@@ -36,6 +36,16 @@ class Record(NamedTuple):
     kind: str
     headers: dict[str, str]
     block: bytes
+
+    @property
+    def url(self) -> str | None:
+        """The canonical URL that it is about."""
+        return canonical_url(bare_uri(self.headers.get("warc-target-uri", "")))
+
+
+def bare_uri(stated: str) -> str:
+    """Old writers put URIs in angle brackets, as the standard's examples did."""
+    return stated.strip("<>")
 
 
 @dataclass

@@ -6,6 +6,7 @@ import functools
 import gzip
 import io
 import warnings
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from orienteer.errors import GraphFileError, OrienteerError
+from orienteer.errors import DamagedArchiveWarning, GraphFileError, OrienteerError
 from orienteer.files.compressed import zstd
-from orienteer.graph.formats import warc
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.warc import archived_answers, records
 
 HTML = ("Content-Type", "text/html")
 
@@ -106,7 +107,7 @@ def test_an_archive_compressed_as_a_whole_is_read_too(tmp_path):
 
 
 def test_an_archive_that_fastwarc_wrote_is_read_too(tmp_path):
-    from fastwarc.warc import WarcRecord, WarcRecordType  # here, since its first import warns; see formats/warc.py
+    from fastwarc.warc import WarcRecord, WarcRecordType  # here, since its first import warns; see store/record.py
 
     out = io.BytesIO()
     for url, body in (("http://a.org/1", b"<a href=2>"), ("http://a.org/2", b"<a href=1>")):
@@ -156,7 +157,7 @@ def test_a_payload_is_decoded_as_its_headers_say_or_taken_as_it_stands(tmp_path,
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
 def test_a_payload_that_explodes_is_no_page(tmp_path, monkeypatch, coding):
-    monkeypatch.setattr(warc, "MAX_PAGE_BYTES", 1 << 21)
+    monkeypatch.setattr(archived_answers, "MAX_PAGE_BYTES", 1 << 21)
     pack = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress}[coding]
     bomb = pack(b"<a href=bomb>" + b"\x00" * (1 << 23))
     archive = Archive().add("1", bomb, HTML, ("Content-Encoding", coding)).add("2", b"<a href=3>")
@@ -164,7 +165,7 @@ def test_a_payload_that_explodes_is_no_page(tmp_path, monkeypatch, coding):
 
 
 def test_a_record_that_is_too_long_is_no_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(warc, "MAX_PAGE_BYTES", 5000)
+    monkeypatch.setattr(records, "MAX_BLOCK_BYTES", 5000)
     archive = Archive().add("1", b"<a href=x>" * 600).add("2", b"<a href=3>")
     assert links_of(graph_of(tmp_path, archive.bytes())) == {"2": ["3"], "3": []}
 
@@ -191,7 +192,6 @@ def test_a_location_may_hold_any_character(tmp_path):
     [
         ([("Content-Type", "text/plain")], "200 OK"),
         ([("Content-Type", "application/pdf")], "200 OK"),
-        ([("X", "no type")], "200 OK"),
         ([HTML], "404 Not Found"),
         ([HTML], "500 Oops"),
         ([HTML], "100 Continue"),
@@ -202,6 +202,12 @@ def test_a_location_may_hold_any_character(tmp_path):
 )
 def test_what_is_no_page_and_no_redirect_is_left_out(tmp_path, headers, status):
     archive = Archive().add("0", b"<a href=x>", *headers, status=status).add("1", b"<a href=2>")
+    assert links_of(graph_of(tmp_path, archive.bytes())) == {"1": ["2"], "2": []}
+
+
+def test_a_page_that_states_no_type_is_taken_for_html(tmp_path):
+    """As in a crawl."""
+    archive = Archive().add("1", b"<a href=2>", ("X", "no type"))
     assert links_of(graph_of(tmp_path, archive.bytes())) == {"1": ["2"], "2": []}
 
 
@@ -224,7 +230,7 @@ def test_records_of_other_kinds_and_of_no_web_page_are_left_out(tmp_path):
         b"HTTP/1.1",
         b"HTTP/1.1 200 OK",
         b"\x00" * 1000,
-        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\nContent-Type: text/html\r\n\r\n<a href=x>",
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * (1 << 20) + b"\r\nContent-Type: text/html\r\n\r\n<a href=x>",
         b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 50_000,
     ],
 )
@@ -286,44 +292,75 @@ def test_an_archive_without_pages_is_an_empty_graph(tmp_path):
     assert graph_of(tmp_path, archive.bytes()).n_pages == 0
 
 
-def test_the_error_says_after_how_many_records_an_archive_breaks_off(tmp_path):
-    for kind in (".warc", ".warc.gz"):
-        with pytest.raises(GraphFileError, match=rf"x{kind}: the archive is truncated; records read before that: 5$"):
-            graph_of(tmp_path, packed(kind)[:-20], "x" + kind)
-    with pytest.raises(GraphFileError, match="is truncated"):
-        graph_of(tmp_path, packed(".warc.zst")[:-20], "x.warc.zst")
-    with pytest.raises(GraphFileError, match="truncated; records read before that: 0"):
-        graph_of(tmp_path, packed(".warc.gz")[:30], "x.warc.gz")
+def read_with_damage(folder: Path, content: bytes, name: str = "x.warc") -> tuple[dict[str, list[str]], str]:
+    """What is read of a damaged archive, and what the one warning says after the name of the file."""
+    with pytest.warns(DamagedArchiveWarning) as told:
+        graph = graph_of(folder, content, name)
+    (warning,) = told
+    assert str(warning.message).startswith(f"{folder / name}: ")
+    return links_of(graph), str(warning.message).removeprefix(f"{folder / name}: ")
+
+
+WITHOUT_THE_LAST = {page: links for page, links in SMALL.items() if page != "4"}
+
+
+@pytest.mark.parametrize("kind", [".warc", ".warc.gz"])
+def test_of_an_archive_that_breaks_off_what_is_whole_is_read_and_a_warning_says_so(tmp_path, kind):
+    links, told = read_with_damage(tmp_path, packed(kind)[:-20], "x" + kind)
+    assert links == WITHOUT_THE_LAST
+    assert told == "after 5 records the archive is damaged; 1 gap was skipped"
+
+
+def test_all_gaps_are_counted_in_one_warning(tmp_path):
+    members = [Archive(compressed=True).add(str(k), b"<a href=x>").bytes() for k in range(6)]
+    for k in (1, 4):
+        members[k] = members[k][:50] + b"??" + members[k][52:]
+    links, told = read_with_damage(tmp_path, b"".join(members), "x.warc.gz")
+    assert [page for page in links if page != "x"] == ["0", "2", "3", "5"]
+    assert told == "after 1 record the archive is damaged; 2 gaps were skipped"
+
+
+@pytest.mark.parametrize("kind", [".warc.gz", ".warc.zst"])
+def test_an_archive_of_which_nothing_can_be_read_is_an_error(tmp_path, kind):
+    pack = gzip.compress if kind == ".warc.gz" else zstd.compress
+    with pytest.raises(GraphFileError, match=rf"x{kind}: no WARC records in it that can be read$"):
+        graph_of(tmp_path, pack(small_archive())[:-1], "x" + kind)
 
 
 @pytest.mark.parametrize("length", ["", "x", "-1", "99999999999999999999", "9" * 9999, "1 2"])
-def test_a_record_without_a_proper_length_is_an_error(tmp_path, length):
+def test_a_record_without_a_proper_length_is_skipped(tmp_path, length):
     record = f"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {length}\r\n\r\nabc\r\n\r\n".encode()
-    with pytest.raises(GraphFileError, match="truncated.*; records read before that: 6"):
-        graph_of(tmp_path, small_archive() + record)
+    links, told = read_with_damage(tmp_path, small_archive() + record)
+    assert links == SMALL
+    assert told.startswith("after 6 records")
 
 
-def test_what_follows_a_record_must_be_one(tmp_path):
-    for rubbish in (b"rubbish", b"rubbish\r\n\r\n" + small_archive()):
-        with pytest.raises(GraphFileError, match=r"corrupt \(Invalid WARC header\); .*: 6"):
-            graph_of(tmp_path, small_archive() + rubbish)
+def test_rubbish_between_records_is_skipped(tmp_path):
+    more = Archive().add("5", b"<a href=6>").bytes()
+    for rubbish, found in ((b"rubbish", {}), (b"rubbish\r\n\r\n" + more, {"5": ["6"], "6": []})):
+        links, told = read_with_damage(tmp_path, small_archive() + rubbish)
+        assert links == SMALL | found
+        assert told == "after 6 records the archive is damaged; 1 gap was skipped"
 
 
 @pytest.mark.parametrize("kind", [".warc", ".warc.gz", ".warc.zst"])
-def test_a_truncated_archive_is_an_error_or_ends_between_records(tmp_path, kind):
+def test_wherever_an_archive_is_cut_off_nothing_but_its_pages_come_out_and_it_is_told(tmp_path, kind):
     content = packed(kind)
-    n_graphs = 0
+    n_silent = 0
     for length in range(0, len(content), 3):
-        try:
-            graph = graph_of(tmp_path, content[:length], "x" + kind)
-        except GraphFileError as error:
-            assert str(error).startswith(str(tmp_path))
-            assert "\n" not in str(error)
-        else:
-            n_graphs += 1
-            assert all(set(links) <= set(SMALL[page]) for page, links in links_of(graph).items())
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                graph = graph_of(tmp_path, content[:length], "x" + kind)
+            except GraphFileError as error:
+                assert str(error).startswith(str(tmp_path))
+                assert "no WARC records in it" in str(error)
+                continue
+        assert [one.category for one in told] in ([], [DamagedArchiveWarning])
+        n_silent += not told
+        assert all(set(links) <= set(SMALL[page]) for page, links in links_of(graph).items())
     # In a plain archive nothing is lost with the empty lines after a record.
-    assert n_graphs <= {".warc": 6 * 4, ".warc.gz": 6, ".warc.zst": 0}[kind]
+    assert n_silent <= {".warc": 6 * 4, ".warc.gz": 6, ".warc.zst": 0}[kind]
 
 
 @given(st.data())
@@ -334,7 +371,26 @@ def test_a_damaged_archive_is_an_error_or_a_graph(tmp_path_factory, data):
         at = data.draw(st.integers(0, len(content) - 1))
         content[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=5))
         content = content or bytearray(b"x")
-    try:
-        graph_of(tmp_path_factory.getbasetemp(), bytes(content), "damaged" + kind)
-    except OrienteerError as error:
-        assert "\n" not in str(error)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedArchiveWarning)
+        try:
+            graph_of(tmp_path_factory.getbasetemp(), bytes(content), "damaged" + kind)
+        except OrienteerError as error:
+            assert "\n" not in str(error)
+
+
+def test_the_files_inside_a_wacz_are_read_as_one_archive(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.wacz", "w") as zipped:
+        zipped.writestr("archive/1.warc.gz", Archive(compressed=True).add("1", b"<a href=2>").bytes())
+        zipped.writestr("archive/2.warc", Archive().add("2", b"<a href=1>").bytes())
+        zipped.writestr("pages/pages.jsonl", "")
+    assert links_of(LinkGraph.load(tmp_path / "x.wacz")) == {"1": ["2"], "2": ["1"]}
+    (tmp_path / "none.wacz").write_bytes(b"PK")
+    with pytest.raises(GraphFileError, match=r"^[^:]*none\.wacz: not a zip"):
+        LinkGraph.load(tmp_path / "none.wacz")
+
+
+def test_links_that_a_header_says_not_to_follow_are_not_followed(tmp_path):
+    """As in a crawl."""
+    archive = Archive().add("1", b"<a href=x>", HTML, ("X-Robots-Tag", "nofollow")).add("2", b"<a href=1>")
+    assert links_of(graph_of(tmp_path, archive.bytes())) == {"1": [], "2": ["1"]}

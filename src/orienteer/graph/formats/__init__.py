@@ -69,7 +69,7 @@ _OURS = (
     _ours("parquet", "Parquet table with columns source and target", (".parquet",)),
     _ours("graphml", "GraphML", (".graphml",), compressed=True),
     _BV,
-    _ours("warc", "WARC: the links of its HTML pages", (".warc",), compressed=True, writable=False),
+    _ours("warc", "WARC, WACZ: the links of its HTML pages", (".warc", ".wacz"), compressed=True, writable=False),
 )
 
 
@@ -149,12 +149,9 @@ def _one_line(path: Path) -> Iterator[None]:
     """Name the file in errors about it; what the system or a library says of it becomes one line."""
     try:
         yield
-    except GraphFileError as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise GraphFileError(f"{path}: {error}") from error
-    except InputError as error:
-        raise GraphFileError(f"{path}: {error}") from error
+    except (GraphFileError, InputError) as error:
+        is_named = str(error).startswith(str(path))
+        raise GraphFileError(str(error) if is_named else f"{path}: {error}") from error
     except MemoryError as error:
         raise GraphFileError(f"{path}: not enough memory") from error
     except OSError as error:
