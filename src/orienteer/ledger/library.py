@@ -9,7 +9,8 @@ may be known, and `revisiting.verdict` says what follows:
     missing, out of reach        the row stays: a page is not forgotten for one bad day
     gone                         the row says so: it was missing often and long enough
 
-Nothing leaves the archive.
+Nothing leaves the archive. What hooks added to a page stays as long as its row; where a page has not changed and the
+hooks ran well, what they say now takes its place.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from orienteer.answers.answer import Fetched
 from orienteer.ledger.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_gone, noted, verdict
+from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
@@ -89,10 +91,15 @@ class Library:
         known = self.before(page)
         return known is not None and known.digest is not None and status in FOR_THE_TIME_BEING
 
-    def enter(self, found: PageRow, answer: Fetched | None) -> Heard:
-        """Take in what came of a page; `found` is its row if it were new, without its place in the archive."""
+    def enter(self, found: PageRow, answer: Fetched | None, added: Additions | None = None) -> Heard:
+        """Take in what came of a page; `found` is its row if it were new, without its place in the archive.
+
+        `added` is what hooks made of it; None where none ran.
+        """
         if self.epoch is None:
             self._database.add_page(_placed(found, self._archived(found, answer)))
+            if added:
+                self._database.set_added(found.id, added)
             return _heard(found)
         before = self.before(found.id)
         kind = verdict(before, found)
@@ -107,6 +114,8 @@ class Library:
             self._database.add_page(_placed(found, place))
         elif kind in _IS_ENTERED and before is not None:
             self._database.change_page(_placed(found, place)._replace(position=before.position))
+        if kind in _IS_ENTERED or (kind is VisitKind.UNCHANGED and added is not None and added.is_whole):
+            self._database.set_added(found.id, added)
         heard = _heard(found)
         if kind is VisitKind.MISSING and found.duplicate_of is not None:
             copied = found.duplicate_of

@@ -27,6 +27,7 @@ import fcntl
 import json
 import os
 import shutil
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -82,7 +83,7 @@ class CrawlFolder:
 
     @classmethod
     def open(cls, path: Path, read_only: bool = False) -> CrawlFolder:
-        """The crawl in a folder; what was not acknowledged is removed.
+        """The crawl in a folder; what was not acknowledged is removed. One of an older version is upgraded.
 
         Read-only, the folder is left as it is, and another process may be writing to it.
         """
@@ -107,10 +108,20 @@ class CrawlFolder:
         database = Database.open(path / _DATABASE, read_only=lock is None)
         try:
             archive = Archive(path / "archive", _archive_end(database), read_only=lock is None)
+            folder = cls(path, database, archive, lock)
+            if folder.upgrade is not None:
+                database.add_event(time.time(), "upgraded", None, detail=folder.upgrade)
+                database.commit()
         except BaseException:
             database.close()
             raise
-        return cls(path, database, archive, lock)
+        return folder
+
+    @property
+    def upgrade(self) -> str | None:
+        """In one line what was done to the folder when it was opened, because an older version had written it."""
+        before = self.database.upgraded_from
+        return None if before is None else f"upgraded {_DATABASE} from format {before} to {self.database.kind.version}"
 
     def acknowledge(self) -> None:
         """Everything appended and added so far is durable from now on."""
