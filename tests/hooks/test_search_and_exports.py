@@ -24,10 +24,14 @@ PAGES = {
     BOOK: "<title>Book</title><p>Paper.",
 }
 ADDED = {
-    APPLE: Additions(fields={"price": 12.5, "author": "Jane  Smith", "sold": True, "rank": -5}, tags=("Shop", "Obst 1")),
-    PEAR: Additions(fields={"price": 12, "author": "John Doe", "names": ["Williams Christ", "Zwetschge"]}, tags=("shop",)),
+    APPLE: Additions(
+        fields={"price": 12.5, "author": "Jane  Smith", "sold": True, "rank": -5}, tags=("Shop", "Obst 1")
+    ),
+    PEAR: Additions(
+        fields={"price": 12, "author": "John Doe", "names": ["Williams Christ", "Zwetschge"]}, tags=("shop",)
+    ),
     BOOK: Additions(fields={"price": "12", "isbn": "007", "year": 5, "tiny": 1e-07, "note": 'x": y\u2028'}),
-}  # fmt: skip
+}
 
 
 def add(folder: Path, added: Mapping[str, Additions | None], crawl: HandmadeCrawl) -> None:
