@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
+    from orienteer.hooks.hook_page import HookPage
     from orienteer.imports.import_crawl import import_crawl
     from orienteer.imports.import_report import ImportReport
     from orienteer.live.session import live_crawl, refresh
+    from orienteer.pages.added import Added
     from orienteer.search.indexing import IndexReport, update_index
     from orienteer.search.search_index import Hit, Results, SearchIndex
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Added": "pages.added",
     "Certificate": "graph.coverage",
     "Crawl": "crawl.crawl",
     "Estimate": "graph.estimate",
@@ -46,6 +49,7 @@ _HOMES = {
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "Hit": "search.search_index",
+    "HookPage": "hooks.hook_page",
     "ImportReport": "imports.import_report",
     "IndexReport": "search.indexing",
     "InputError": "errors",
@@ -76,6 +80,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Added",
     "Certificate",
     "Crawl",
     "Estimate",
@@ -86,6 +91,7 @@ __all__ = [
     "GraphFileError",
     "GrowingGraph",
     "Hit",
+    "HookPage",
     "ImportReport",
     "IndexReport",
     "InputError",

@@ -137,7 +137,7 @@ def bombs(folder: Path) -> dict[str, list[object]]:
         ],
         "no scope named 'hosts'; did you mean 'host'?": ["good.warc", "--scope", "hosts"],
         "a graph is imported alone": ["bomb.graphml", "good.warc"],
-        "seeds, scope and settings are for a crawl": ["bomb.graphml", "--scope", "web"],
+        "seeds, scope, settings and hooks are for crawls": ["bomb.graphml", "--scope", "web"],
         "none.toml: No such file or directory": ["good.warc", "--settings", "none.toml"],
     }  # fmt: skip
 

@@ -44,6 +44,7 @@ class Everything(Vocabulary):
 
     def __init__(self) -> None:
         self.ways = ("en", "de", "plain")
+        self.knows_added = True
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         return PARTS

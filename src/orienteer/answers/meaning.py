@@ -21,6 +21,7 @@ from enum import StrEnum
 from orienteer.answers.answer import Fetched
 from orienteer.answers.reading import read_page
 from orienteer.extract.page import Page
+from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 
 
@@ -61,7 +62,8 @@ KEEP_OUT = frozenset((401, 402, 403, 407, 451))  # there is something, but not f
 class Meaning:
     """`reason` is the outcome in a word or two; `page` is what a FETCHED page says, `target` where a REDIRECT leads.
 
-    `relevance` is that to the topic of a crawl, where there is one to tell it.
+    `relevance` is that to the topic of a crawl, where there is one to tell it; `added` is what its hooks made of the
+    page, where it has any.
     """
 
     verdict: Verdict
@@ -69,6 +71,16 @@ class Meaning:
     page: Page | None = None
     target: str | None = None
     relevance: float | None = None
+    added: Additions | None = None
+
+    @property
+    def links(self) -> list[str]:
+        """Those of the page, and those that hooks added to it."""
+        if self.page is None:
+            return []
+        if self.added is None or not self.added.links:
+            return self.page.links
+        return list(dict.fromkeys((*self.page.links, *self.added.links)))
 
 
 def verdict_of(outcome: Outcome, status: int) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.hook_option import HOOK
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
 from orienteer.cli.settings_file import tables_in
@@ -17,6 +19,7 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
+    from orienteer.hooks.hook_names import Hook
     from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.figures import Figures
 
@@ -124,6 +127,8 @@ def crawl(
     allow_private: bool | None = typer.Option(
         None, "--allow-private", help="Private, loopback and link-local addresses too.", rich_help_panel=_NET
     ),
+    hook: list[str] = HOOK,
+    no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, whichever the crawl was begun with."),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
     index: bool = typer.Option(
         False, "--index", help="Make it searchable: now and then meanwhile, and at the end.", rich_help_panel=_OUTPUT
@@ -141,6 +146,8 @@ def crawl(
 
     With --refresh an epoch begins, or goes on if it was interrupted: new seeds are chosen from what is known, pages
     that may have changed are asked for, and servers may say that they have not. What is missing is kept for some days.
+
+    Hooks are kept by name: a crawl that is resumed runs those that are installed again. A file must be named again.
 
     Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
 
@@ -169,14 +176,17 @@ def crawl(
     if refresh:
         given["refresh"], choice = choice, {}
         _expect_crawl(places or [], output, seeds_path)
+    hooks = _hooks(hook, no_hooks)
+    given["crawl"]["hooks"] = None if hooks is None else tuple(each.name for each in hooks)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start)
-    run(folder, plan, metrics, json, quiet, refresh, topic, index)
+    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks)
 
 
 def run(
     folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
     refresh: bool = False, topic: Path | None = None, index: bool = False,
+    hooks: Sequence[Hook] | None = None,
 ) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
@@ -193,7 +203,9 @@ def run(
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
-                live = stack.enter_context(session.opened(folder, plan, refresh, progress=shown, topic=topic))
+                live = stack.enter_context(session.opened(folder, plan, refresh, None, shown, topic, hooks))
+        if live.ledger.folder.upgrade is not None:
+            say(live.ledger.folder.upgrade)
         stack.enter_context(stoppable(live))
         index_if_due = stack.enter_context(indexed_beside(folder, index))
         with crawl_display.shown(folder, quiet or json) as show:
@@ -291,6 +303,17 @@ def _plan(
     if not merged_tables.get("crawl", {}).get("seeds"):
         raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")
     return CrawlPlan.of_tables(merged_tables, where)
+
+
+def _hooks(given: list[str], none: bool) -> tuple[Hook, ...] | None:
+    """The hooks that the options name; None where they say nothing."""
+    if given and none:
+        raise InputError("--hook and --no-hooks contradict each other")
+    if not given:
+        return () if none else None
+    from orienteer.hooks.hook_names import hooks_given
+
+    return hooks_given(given)
 
 
 def _content_types(more: list[str]) -> tuple[str, ...] | None:

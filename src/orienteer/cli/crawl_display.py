@@ -25,6 +25,7 @@ from rich.text import Text
 
 from orienteer.cli import display
 from orienteer.cli.epoch_display import kept_in_words, visits_in_words
+from orienteer.cli.hook_option import failures_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.graph.coverage import Certificate
 from orienteer.inspect.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
@@ -213,6 +214,8 @@ def _report_rows(report: Report) -> Table:
     add_fact(rows, "", _topical(report.topical))
     add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_given_up else "")
     add_fact(rows, "errors in this run", _errors(figures))
+    for line in failures_in_words(report.hook_failures):
+        add_fact(rows, "hook failed", line)
     add_fact(rows, "dead ends", _dead(report.dead))
     add_fact(rows, "this run", _this_run(figures))
     add_fact(rows, "folder", plain(str(report.folder)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.hook_option import HOOK, failures_in_words
 from orienteer.cli.settings_file import tables_in
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def import_(
     kind: str | None = typer.Option(
         None, "--from", help="What SOURCE is, where its name does not tell: archive, graph, urls or jobdir."
     ),
+    hook: list[str] = HOOK,
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
@@ -49,8 +51,9 @@ def import_(
 
     with display.progress_bar() as progress:
         report = import_crawl(
-            sources, output, seeds=seed, scope=scope, kind=kind, settings=tables_in(settings), progress=progress
-        )
+            sources, output, seeds=seed, scope=scope, kind=kind, hooks=hook or None, settings=tables_in(settings),
+            progress=progress,
+        )  # fmt: skip
     if json:
         display.print_json(report.as_dict())
     else:
@@ -106,6 +109,7 @@ def _facts(report: ImportReport) -> list[tuple[str, Any]]:
         ("waiting", "; ".join(part for part in waiting if part)),
         ("outside", f"{counted(report.n_outside, 'page')} left out, outside the scope" if report.n_outside else ""),
         ("coverage", certificate_in_words(report.certificate) if report.certificate and report.n_done else ""),
+        *(("hook failed", line) for line in failures_in_words(report.hook_failures)),
         ("time", f"{duration(report.elapsed_s)}{speed}"),
         *(("note", plain(note)) for note in report.notes),
     ]

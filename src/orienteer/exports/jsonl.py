@@ -40,7 +40,7 @@ def as_object(page: TextPage) -> dict[str, Any]:
     """A page as JSON has it: without what is not known, or not worth a word."""
     values = {name: getattr(page, name) for name in _FIELDS}
     values["fetched_at"] = iso_time(page.fetched_at)
-    return {name: value for name, value in values.items() if value is not None and value is not False and value != []}
+    return {name: value for name, value in values.items() if value is not False and value not in (None, [], {})}
 
 
 def _write_line(out: BinaryIO, page: TextPage) -> None:

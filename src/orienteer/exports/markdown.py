@@ -84,6 +84,8 @@ def document(page: TextPage) -> str:
 
 def yaml_value(value: Any) -> str:
     """A value as YAML reads it: JSON, with what YAML would stumble over escaped."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{yaml_value(name)}: {yaml_value(each)}" for name, each in value.items()) + "}"
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, float) and "." not in text:
         return text.replace("e", ".0e")  # or it is text to readers of YAML 1.1

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
+from orienteer.pages.added import Additions
 from orienteer.search.page_reading import ContentReader, encodable
 from orienteer.store.page_row import PageRow
 
@@ -17,7 +19,8 @@ class TextPage:
 
     `fetched_at` is Unix time. `digest` is of the content, without content coding. Ranks are PageRank over the links of
     the crawl, and the estimate for the whole web; `relevance` is that to the topic of the crawl. `repeats` is another
-    page that says the same, or nearly; `other_names` are URLs that redirect here.
+    page that says the same, or nearly; `other_names` are URLs that redirect here. `tags` and `fields` are what page
+    hooks added.
     """
 
     url: str
@@ -37,6 +40,8 @@ class TextPage:
     repeats: str | None
     noindex: bool
     other_names: list[str]
+    tags: list[str]
+    fields: dict[str, Any]
 
 
 def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
@@ -49,6 +54,7 @@ def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
 def _text_page(crawl: ExportedCrawl, reader: ContentReader, row: PageRow, url: str) -> TextPage:
     assert row.archived is not None
     content = reader.content(row.archived, row.content_type, url)
+    added = crawl.survey.added(row.id) or Additions()
     repeats = row.near_duplicate_of if row.duplicate_of is None else row.duplicate_of
     return TextPage(
         url=url,
@@ -68,6 +74,8 @@ def _text_page(crawl: ExportedCrawl, reader: ContentReader, row: PageRow, url: s
         repeats=None if repeats is None else crawl.url(repeats),
         noindex=row.noindex,
         other_names=crawl.other_names(row.id),
+        tags=list(added.tags),
+        fields=added.fields,
     )
 
 

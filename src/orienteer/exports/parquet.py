@@ -3,12 +3,14 @@
     NAME.parquet          page, url, host, title, text, language, ...     a row a page, `page` counts from 0
     NAME.links.parquet    source, target                                  a row a link, by those numbers
 
-The columns are those of a TextPage. A link to another name of a page, be it a redirect or a page left out because it
-repeats this one, is a link to the page. `LinkGraph.load` reads the second file, with the URLs of the first.
+The columns are those of a TextPage; `fields` is a JSON object, NULL where page hooks added none. A link to another name
+of a page, be it a redirect or a page left out because it repeats this one, is a link to the page. `LinkGraph.load`
+reads the second file, with the URLs of the first.
 """
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,7 @@ def _schema(arrow: Any) -> Any:
         "status": arrow.int32(), "content_type": text, "size_bytes": arrow.int64(), "digest": text,
         "n_links": arrow.int32(), "local_rank": number, "global_rank": number, "relevance": number,
         "repeats": text, "noindex": arrow.bool_(), "other_names": arrow.list_(text),
+        "tags": arrow.list_(text), "fields": text,
     }  # fmt: skip
     return arrow.schema(list(kinds.items()))
 
@@ -105,5 +108,6 @@ def _row(names: list[str], number: int, page: TextPage) -> dict[str, Any]:
         "page": number,
         "host": host_of(page.url),
         "fetched_at": datetime.fromtimestamp(page.fetched_at, UTC),
+        "fields": json.dumps(page.fields, ensure_ascii=False) if page.fields else None,
     }
     return {name: own[name] if name in own else getattr(page, name) for name in names}

@@ -23,6 +23,7 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport
@@ -35,7 +36,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.ledger.scope import Scope
 from orienteer.live.figures import Watch
-from orienteer.live.session import Report, reported
+from orienteer.live.session import Report, named_hooks, reported
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
@@ -60,6 +61,7 @@ def import_crawl(
     seeds: str | Sequence[str] = (),
     scope: str | None = None,
     kind: str | None = None,
+    hooks: Sequence[HookGiven] | None = None,
     settings: _Tables | None = None,
     progress: Progress = silent,
 ) -> ImportReport:
@@ -67,19 +69,20 @@ def import_crawl(
 
     Seeds that are not named are those that the sources state, or one page of each host. The scope is `host`, if nothing
     else is said. `kind` says what the sources are, where their names do not: "archive", "graph", "urls" or "jobdir".
-    `settings` are tables as in crawl.toml.
+    `hooks` are run on each page that has its content, as in a crawl. `settings` are tables as in crawl.toml.
     """
     began, cpu = time.monotonic(), time.process_time()
     paths = [sources] if isinstance(sources, str | PathLike) else sources
     found = sources_of([Path(path) for path in paths], kind)
     named = [seeds] if isinstance(seeds, str) else list(seeds)
     if found[0].kind is Kind.GRAPH:
-        if named or scope or settings:
-            raise InputError(f"{found[0].path} is imported as a graph; seeds, scope and settings are for a crawl")
+        if named or scope or settings or hooks:
+            raise InputError(f"{found[0].path} is imported as a graph; seeds, scope, settings and hooks are for crawls")
         report = _import_graph(found[0].path, Path(folder), progress)
     else:
-        tables = merged(settings or {}, {"scope": {"kind": scope}})
-        report = _Import(found, named, tables, progress).run(Path(folder))
+        given = None if hooks is None else hooks_given(hooks)
+        tables = merged(settings or {}, {"scope": {"kind": scope}}, named_hooks(given))
+        report = _Import(found, named, tables, given, progress).run(Path(folder))
     return replace(report, elapsed_s=time.monotonic() - began, cpu_s=time.process_time() - cpu)
 
 
@@ -92,12 +95,20 @@ def _import_graph(source: Path, folder: Path, progress: Progress) -> ImportRepor
 class _Import:
     """One import of a crawl."""
 
-    def __init__(self, sources: list[Source], seeds: list[str], tables: _Tables, progress: Progress) -> None:
+    def __init__(
+        self,
+        sources: list[Source],
+        seeds: list[str],
+        tables: _Tables,
+        hooks: Sequence[Hook] | None,
+        progress: Progress,
+    ) -> None:
         self._sources = sources
         self._named = canonical_seeds(seeds)
         self._tables = tables
         self._progress = progress
         self._first_plan = self._plan(self._named or (_ANY_PAGE,))  # what is wrong with settings is said at once
+        self._hooks = hooks_kept(self._first_plan.crawl.hooks, "settings") if hooks is None else hooks
         self._listed = Listed(sources)
         self._files = [file for source in sources if source.kind is Kind.ARCHIVE for file in archive_files(source.path)]
 
@@ -117,7 +128,7 @@ class _Import:
         folder.write_settings(plan.to_toml())
         warm_up(plan)
         ledger = Ledger(folder, plan)
-        intake = Intake(ledger)
+        intake = Intake(ledger, self._hooks)
         watch = Watch(intake)
         importer = Importer(intake, watch, collector.collection, spool, self._progress)
         told = importer.run(self._listed.urls)
@@ -202,5 +213,6 @@ class _Import:
             n_frontier=figures.n_frontier,
             has_texts=any(not file.is_wat for file in self._files),
             certificate=figures.certificate,
+            hook_failures=ended.hook_failures,
             notes=tuple(self._listed.notes),
         )

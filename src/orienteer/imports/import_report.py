@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from orienteer.graph.coverage import Certificate
+from orienteer.hooks.page_hooks import HookFailures
 from orienteer.notebook import facts_html
 from orienteer.wording import counted
 
@@ -45,6 +46,7 @@ class ImportReport:
     seeds: tuple[str, ...] = ()
     seeds_are_guessed: bool = False
     certificate: Certificate | None = None
+    hook_failures: dict[str, HookFailures] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     elapsed_s: float = 0.0
     cpu_s: float = 0.0

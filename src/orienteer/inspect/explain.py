@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ class PageFacts:
     frontier, None where it is not there either. `number` counts the pages that count as fetched, up to this one.
     `seen_as` is the same page under the other of http and https, if only that is known. `host_trouble` is why its host
     was given up, if that is why the page is blocked. `revisits` is what refreshes have seen of it, None if none has.
+    `tags` and `fields` are what page hooks added.
     """
 
     url: str
@@ -73,6 +74,8 @@ class PageFacts:
     waiting: Waiting | None = None
     sources: tuple[Source, ...] = ()
     n_sources: int = 0
+    tags: tuple[str, ...] = ()
+    fields: dict[str, Any] = field(default_factory=dict)
 
     @property
     def state(self) -> PageState | None:
@@ -165,6 +168,8 @@ def _facts_of_row(survey: Survey, archive: Archive, row: PageRow) -> dict[str, A
     if row.outcome == Outcome.HOST_GIVEN_UP:
         facts["host_trouble"] = _host_trouble(survey, row.id)
     facts["revisits"] = survey.revisits(row.id)
+    if (added := survey.added(row.id)) is not None:
+        facts |= {"tags": added.tags, "fields": added.fields}
     facts["archive_file"] = None if row.archived is None else archive.path(row.archived.file)
     return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(_COUNTS_AS_FETCHED)}
 

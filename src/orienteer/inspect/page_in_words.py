@@ -23,6 +23,8 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         ("title", plain(row.title, 300)),
         ("language", plain(row.language, 30)),
         ("relevance", "" if row.relevance is None else f"{row.relevance:.3f} to the topic of the crawl"),
+        ("tags", plain(", ".join(facts.tags), 3000)),
+        ("fields", _fields(facts)),
         ("links", _links(row)),
         ("same content as", plain(facts.duplicate_of or "", 3000)),
         ("nearly the text of", plain(facts.near_duplicate_of or "", 3000)),
@@ -118,6 +120,11 @@ def _links(row: PageRow) -> str:
         return ""
     outside = f", {len(row.outside):,} outside" if len(row.outside) else ""
     return f"{len(row.links):,} inside the scope{outside}"
+
+
+def _fields(facts: PageFacts) -> str:
+    texts = {name: ", ".join(value) if isinstance(value, list) else str(value) for name, value in facts.fields.items()}
+    return "; ".join(f"{name}: {plain(text, 300)}" for name, text in texts.items())
 
 
 def _archive(facts: PageFacts) -> str:

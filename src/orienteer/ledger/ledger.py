@@ -27,6 +27,7 @@ from orienteer.ledger.library import Library
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import FROM_SITEMAP, Retelling
 from orienteer.ledger.setup import CrawlSetup
+from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.policies.focused import FocusedPolicy
@@ -81,7 +82,7 @@ class Ledger(Retelling):
         merged = same_as if self.plan.crawl.duplicates == "merge" else None
         merged = similar_to if merged is None and self.plan.crawl.near_duplicates == "merge" else merged
         if merged is None:
-            links, outside = self._numbered(content.links, self.depth(page) + 1)
+            links, outside = self._numbered(meaning.links, self.depth(page) + 1)
         else:
             links, outside = np.array([merged], np.uint32), NO_LINKS
         etag, last_modified = validators(answer.headers)
@@ -89,7 +90,7 @@ class Ledger(Retelling):
             page, PageState.FETCHED, Outcome.OK, answer, now, links, content, outside=outside, digest=digest,
             title=content.title, language=content.language, noindex=content.noindex, redirect_to=merged,
             duplicate_of=same_as, near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
-            relevance=meaning.relevance,
+            relevance=meaning.relevance, added=meaning.added,
         )  # fmt: skip
 
     def _redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
@@ -145,8 +146,8 @@ class Ledger(Retelling):
         self.crawl.discover(ids, self.seen.hosts[ids])
         return len(self.crawl.frontier) - before
 
-    def note(self, kind: str, host: int, detail: str) -> None:
-        """Write down something about a host."""
+    def note(self, kind: str, host: int | None, detail: str) -> None:
+        """Write down something, be it about a host."""
         self.database.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
@@ -182,7 +183,7 @@ class Ledger(Retelling):
 
     def _enter(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
-        links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, **rest: Any,
+        links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, added: Additions | None = None, **rest: Any,
     ) -> None:  # fmt: skip
         """Something came of a page: the library takes it in, the Crawl hears of it."""
         row = PageRow(
@@ -198,7 +199,7 @@ class Ledger(Retelling):
             links=links,
             **rest,
         )
-        told = self.library.enter(row, answer)
+        told = self.library.enter(row, answer, added)
         policy = self.crawl.policy
         if self.reader is not None and isinstance(policy, FocusedPolicy) and content and told.redirect_to is None:
             self.reader.keep_words(page, content, self.seen, links, policy)

@@ -9,8 +9,9 @@ may be known, and `revisiting.verdict` says what follows:
     missing, out of reach        the row stays: a page is not forgotten for one bad day
     gone                         the row says so: it was missing often and long enough
 
-Nothing leaves the archive. What comes back is what the Crawl is to hear: a row of the page as it is today, which need
-not be the row that is kept.
+Nothing leaves the archive. What hooks added to a page stays as long as its row; where a page has not changed and the
+hooks ran well, what they say now takes its place. What comes back is what the Crawl is to hear: a row of the page as it
+is today, which need not be the row that is kept.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from orienteer.answers.answer import Fetched
 from orienteer.ledger.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_gone, noted, verdict
+from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
@@ -78,10 +80,15 @@ class Library:
         known = self.before(page)
         return known is not None and known.digest is not None and status in FOR_THE_TIME_BEING
 
-    def enter(self, found: PageRow, answer: Fetched | None) -> PageRow:
-        """Take in what came of a page; `found` is its row if it were new, without its place in the archive."""
+    def enter(self, found: PageRow, answer: Fetched | None, added: Additions | None = None) -> PageRow:
+        """Take in what came of a page; `found` is its row if it were new, without its place in the archive.
+
+        `added` is what hooks made of it; None where none ran.
+        """
         if self.epoch is None:
             self._database.add_page(_placed(found, self._archived(found, answer)))
+            if added:
+                self._database.set_added(found.id, added)
             return found
         before = self.before(found.id)
         kind = verdict(before, found)
@@ -96,6 +103,8 @@ class Library:
             self._database.add_page(_placed(found, place))
         elif kind in _IS_ENTERED and before is not None:
             self._database.change_page(_placed(found, place)._replace(position=before.position))
+        if kind in _IS_ENTERED or (kind is VisitKind.UNCHANGED and added is not None and added.is_whole):
+            self._database.set_added(found.id, added)
         told = found
         if kind is VisitKind.MISSING and found.duplicate_of is not None:
             copied = found.duplicate_of

@@ -49,7 +49,8 @@ class CrawlSettings:
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
     pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
-    a topic, in topic.toml beside the settings.
+    a topic, in topic.toml beside the settings. `hooks`: the page hooks of the crawl, by name. Those that are installed
+    are run; that of a file, such as `prices.py`, is kept for information, and the file is named with --hook.
     """
 
     seeds: tuple[str, ...]
@@ -68,6 +69,7 @@ class CrawlSettings:
     commit_every_s: float = 1.0
     log: bool = True
     topic: bool = False
+    hooks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.seeds:

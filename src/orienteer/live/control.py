@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orienteer.errors import CrawlFolderError
+from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
@@ -60,7 +61,9 @@ class StartedCrawl:
 
     def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
         """Go on with the crawl in this folder, with another goal where one is given."""
-        plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})  # what is wrong with the goal is said here
+        # What is wrong with the goal or the hooks is said here.
+        plan = plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})
+        expect_installed(plan.crawl.hooks, str(path))
         self._output = path / OUTPUT
         goal = {"--until": until, "--budget": budget}
         options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]

@@ -73,7 +73,7 @@ class Watch:
     """
 
     def __init__(self, intake: Intake, live: LiveCrawl | None = None) -> None:
-        self._intake, self._ledger, self._live = intake, intake.ledger, live
+        self.intake, self._ledger, self._live = intake, intake.ledger, live
         self._started = time.monotonic()
         self._past: deque[tuple[float, int, float]] = deque()  # (time, pages done, lower bound)
         self._certificate = self._ledger.crawl.certificate()
@@ -113,14 +113,14 @@ class Watch:
             n_hosts=ledger.seen.n_hosts,
             n_hosts_resting=0 if live is None else live.health.n_failing,
             n_hosts_given_up=0 if live is None else live.health.n_given_up,
-            n_bytes=self._intake.n_bytes,
+            n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
             elapsed_s=now - self._started,
             left_s=_left_s(goal.budget, goal.until, n_done, self._certificate.lower, rate, rise),
             certificate=self._certificate,
             until=goal.until,
             budget=goal.budget,
-            outcomes=dict(self._intake.outcomes.most_common()),
+            outcomes=dict(self.intake.outcomes.most_common()),
             visits=named_visits(ledger.library.counts),
             n_on_topic=self._n_on_topic,
         )

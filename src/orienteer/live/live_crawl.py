@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from orienteer import __version__
@@ -24,6 +24,7 @@ from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Meaning, Verdict, verdict_of
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.frontier.host_health import HostHealth
+from orienteer.hooks.hook_names import Hook
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand, Errands
@@ -43,7 +44,7 @@ _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for
 class LiveCrawl:
     """Drives a ledger's crawl over the network until its goal is reached, or somebody asks it to stop."""
 
-    def __init__(self, ledger: Ledger, fetcher: Fetcher) -> None:
+    def __init__(self, ledger: Ledger, fetcher: Fetcher, hooks: Sequence[Hook] = ()) -> None:
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
@@ -51,8 +52,8 @@ class LiveCrawl:
         self.health = HostHealth(plan.retry)
         asks_robots = plan.crawl.robots and fetcher.asks_web
         self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
-        self.intake = Intake(ledger)
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
+        self.intake = Intake(ledger, hooks, self.log)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
         self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
@@ -271,11 +272,13 @@ class LiveCrawl:
 
     def _log_start(self) -> None:
         plan, crawl = self.ledger.plan, self.crawl
+        if (upgrade := self.ledger.folder.upgrade) is not None:
+            self.log.note("upgraded", detail=upgrade)
         self.log.note(
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
             epoch=self.ledger.number, workers=plan.crawl.workers, delay_s=plan.politeness.delay_s,
-            robots=plan.crawl.robots, n_done=len(crawl.order), n_known=len(self.ledger.seen),
+            robots=plan.crawl.robots, hooks=plan.crawl.hooks, n_done=len(crawl.order), n_known=len(self.ledger.seen),
         )  # fmt: skip
 
     def _log_end(self, why: str, elapsed_s: float) -> None:

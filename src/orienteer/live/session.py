@@ -11,6 +11,8 @@ from typing import Any
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.coverage import Certificate
+from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept
+from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
 from orienteer.ledger.kept_policy import PolicyToKeep
 from orienteer.ledger.ledger import Ledger
@@ -41,6 +43,7 @@ class Report:
     library: Certificate | None = None  # after a refresh: of all that the crawl has
     topical: Certificate | None = None  # where there is a topic: as seen from the pages on topic
     refresh: RefreshSettings = field(default_factory=RefreshSettings)
+    hook_failures: dict[str, HookFailures] = field(default_factory=dict)  # in this run, by hook
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
@@ -77,12 +80,14 @@ def live_crawl(
     policy: str = "certified",
     scope: str = "host",
     topic: str | Path | None = None,
+    hooks: Sequence[HookGiven] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Crawl the web from the seeds into a folder; run again, it goes on where it was.
 
-    `topic` is a topic file: pages are told how relevant they are to it. `settings` are tables as in crawl.toml:
+    `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they are names of
+    plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as in crawl.toml:
     `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
@@ -91,8 +96,9 @@ def live_crawl(
     named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
-    plan = CrawlPlan.of_tables(tables, "settings")
-    with opened(Path(folder), plan, topic=None if topic is None else Path(topic)) as live:
+    found = None if hooks is None else hooks_given(hooks)
+    plan = CrawlPlan.of_tables(merged(tables, named_hooks(found)), "settings")
+    with opened(Path(folder), plan, topic=None if topic is None else Path(topic), hooks=found) as live:
         return run(live, watch)
 
 
@@ -101,19 +107,21 @@ def refresh(
     *,
     until: float | None = None,
     budget: int | None = None,
+    hooks: Sequence[HookGiven] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     now: float | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Look at the pages of a crawl again: an epoch, or the rest of one that was interrupted.
 
-    Goal and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for in the
-    epoch. `now` is the time by which pages are due, in seconds since 1970.
+    Goal, `hooks` and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for
+    in the epoch. `now` is the time by which pages are due, in seconds since 1970.
     """
     path = Path(folder)
     goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
-    plan = plan_of_folder(path, settings or {}, {"crawl": goal})
-    with opened(path, plan, refresh=True, now=now) as live:
+    found = None if hooks is None else hooks_given(hooks)
+    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, named_hooks(found))
+    with opened(path, plan, refresh=True, now=now, hooks=found) as live:
         return run(live, watch)
 
 
@@ -124,6 +132,11 @@ def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> Cra
     if text is None:
         raise CrawlFolderError(f"{path}: there is no crawl in this folder")
     return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
+
+
+def named_hooks(hooks: Sequence[Hook] | None) -> dict[str, dict[str, Any]]:
+    """The settings that name these hooks; those of the crawl stay where None are given."""
+    return {"crawl": {"hooks": None if hooks is None else tuple(hook.name for hook in hooks)}}
 
 
 def run(live: LiveCrawl, watch: Callable[[Figures], None] | None = None) -> Report:
@@ -147,11 +160,14 @@ def opened(
     now: float | None = None,
     progress: Progress = silent,
     topic: Path | None = None,
+    hooks: Sequence[Hook] | None = None,
 ) -> Iterator[LiveCrawl]:
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
 
-    A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned.
+    A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned. Without
+    `hooks` those that the plan names are run, which must be installed.
     """
+    used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else TopicToKeep(topic)
     policy = PolicyToKeep(plan, path)
     plan = policy.plan
@@ -168,7 +184,7 @@ def opened(
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
         warm_up(plan)
-        yield LiveCrawl(Ledger(folder, plan if fetcher.asks_web else _impolite(plan)), fetcher)
+        yield LiveCrawl(Ledger(folder, plan if fetcher.asks_web else _impolite(plan)), fetcher, used_hooks)
 
 
 def _impolite(plan: CrawlPlan) -> CrawlPlan:
@@ -194,6 +210,7 @@ def reported(ledger: Ledger, watch: Watch, why: StopReason) -> Report:
         if ledger.reader is None
         else topical_certificate(ledger.database, ledger.plan, ledger.reader.topic.threshold),
         refresh=ledger.plan.refresh,
+        hook_failures=dict(watch.intake.hooks.failures),
     )
     ledger.folder.write_report(report.as_dict())
     return report

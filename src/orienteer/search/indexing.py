@@ -2,8 +2,8 @@
 
     1. pages that are new or have changed are read from the archive: their words and the texts of their links are kept
        in pages.db (see `store/page_texts`)
-    2. each page that is to be found has a stamp, of its content and of what links to it say; documents with another
-       stamp are replaced, those of pages that are gone are removed, those that are missing are added
+    2. each page that is to be found has a stamp: of its content, of what links to it say, and of what hooks added.
+       Documents with another stamp are replaced, those of pages that are gone are removed, missing ones are added
     3. ranks, relevance and who repeats whom are computed anew (see `page_columns`)
 
 Each step looks at what is there, so that it may be killed at any moment and run again. The crawl may be going on: what
@@ -26,10 +26,11 @@ from orienteer.errors import InputError
 from orienteer.inspect.folder_status import seen_urls
 from orienteer.inspect.local_web import page_names
 from orienteer.ledger.topic_reading import topic_threshold
+from orienteer.pages.added import Additions
 from orienteer.progress import Progress, silent
 from orienteer.search.page_columns import FILE, write_columns
 from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
-from orienteer.search.text_index import TextIndex, Writer, remove_index
+from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, way_of
 from orienteer.store.failures import explained
 from orienteer.store.folder_view import FolderView
@@ -49,8 +50,9 @@ def index_folder(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class IndexReport:
-    """What indexing came to. `n_read` pages were read from the archive, `n_replaced` had another content or other links
-    to them than before; `position` is that of the crawl that the index is of."""
+    """What indexing came to. `n_read` pages were read from the archive, `n_replaced` had another content, other links
+    to them or other additions than before; `position` is that of the crawl that the index is of. `was_old`: an older
+    version had made the text index, and it was written anew."""
 
     folder: Path
     n_pages: int
@@ -60,6 +62,7 @@ class IndexReport:
     n_removed: int
     has_global_rank: bool
     position: int
+    was_old: bool
     size_bytes: int
     elapsed_s: float
     cpu_s: float
@@ -115,6 +118,15 @@ class _Wanted(NamedTuple):
     repeats: NDArray[np.int64]
 
 
+class _Stamped(NamedTuple):
+    """A page, the stamp of its document, what links to it say, and what hooks added to it."""
+
+    page: int
+    stamp: int
+    link_texts: list[str]
+    added: Additions | None
+
+
 class _Counts(NamedTuple):
     n_added: int
     n_replaced: int
@@ -136,11 +148,14 @@ class _Indexing:
         if rebuild or not (self._index / "meta.json").exists():
             remove_index(self._index, kept=(LOCK,))
         estimated = self._crawl.read_ranks()
+        was_old = not self._text_index().knows_added
+        if was_old:
+            self._remove_text_index()
         with PageTexts(self._index / TEXTS) as texts:
             n_read, wanted = self._read(texts)
             counts = self._write(texts, wanted)
             if self._text_index().ghost_share() > max_ghost_share:
-                remove_index(self._index, kept=(LOCK, FILE, *PageTexts.file_names(TEXTS)))
+                self._remove_text_index()
                 self._write(texts, wanted)
             n_by_way = Counter({PLAIN: 0})
             for language, n_pages in texts.n_by_language().items():
@@ -153,6 +168,7 @@ class _Indexing:
             **counts._asdict(),
             has_global_rank=estimated is not None,
             position=self._survey.next_position(),
+            was_old=was_old,
             size_bytes=sum(path.stat().st_size for path in self._index.iterdir()),
             elapsed_s=time.monotonic() - began,
             cpu_s=time.process_time() - cpu,
@@ -193,6 +209,10 @@ class _Indexing:
     def _text_index(self) -> TextIndex:
         return TextIndex(self._index, create=True)
 
+    def _remove_text_index(self) -> None:
+        """What pages say stays: the text index is made of it again."""
+        remove_index(self._index, kept=(LOCK, FILE, *PageTexts.file_names(TEXTS)))
+
     def _write(self, texts: PageTexts, wanted: _Wanted) -> _Counts:
         """Bring the text index up to date."""
         text_index = self._text_index()
@@ -200,11 +220,14 @@ class _Indexing:
         old = dict(zip(there.pages.tolist(), there.stamps.tolist(), strict=True))
         n_added = n_replaced = 0
         with text_index.writer() as writer:
-            for page, stamp, link_texts in self._stamped(texts, wanted):
+            for page, stamp, link_texts, added in self._stamped(texts, wanted):
                 before = old.pop(page, None)
                 if before == stamp:
                     continue
-                self._put(writer, texts, page, stamp, link_texts, is_there=before is not None)
+                if before is not None:
+                    writer.remove(page)
+                if (text := texts.page(page)) is not None:
+                    writer.add(text, stamp, link_texts, added)
                 n_added += before is None
                 n_replaced += before is not None
                 if (n_added + n_replaced) % _PAGES_PER_COMMIT == 0:
@@ -214,14 +237,16 @@ class _Indexing:
             writer.commit()
         return _Counts(n_added, n_replaced, len(old))
 
-    def _stamped(self, texts: PageTexts, wanted: _Wanted) -> Iterator[tuple[int, int, list[str]]]:
-        """Each page that is to be found, the stamp that its document must have, and what links to it say."""
+    def _stamped(self, texts: PageTexts, wanted: _Wanted) -> Iterator[_Stamped]:
+        """Each page that is to be found, with the stamp that its document must have."""
         known, stamps = texts.stamps()
         content = stamps[np.searchsorted(known, wanted.pages)].tolist()
         others = self._other_names()
         for n_done, page in enumerate(wanted.pages.tolist()):
             link_texts = texts.link_texts((page, *others.get(page, ())))
-            yield page, stamp_of(content[n_done], link_texts), link_texts
+            added = self._survey.added(page)
+            facts = (content[n_done], link_texts) if added is None else (content[n_done], link_texts, added.to_json())
+            yield _Stamped(page, stamp_of(*facts), link_texts, added)
             self._progress("indexing", n_done, len(wanted.pages))
 
     def _other_names(self) -> dict[int, list[int]]:
@@ -231,15 +256,6 @@ class _Indexing:
         for other in np.flatnonzero((names >= 0) & (names != np.arange(len(names)))).tolist():
             others.setdefault(int(names[other]), []).append(other)
         return others
-
-    def _put(
-        self, writer: Writer, texts: PageTexts, page: int, stamp: int, link_texts: list[str], is_there: bool
-    ) -> None:
-        text = texts.page(page)
-        if is_there:
-            writer.remove(page)
-        if text is not None:
-            writer.add(text, stamp, link_texts)
 
 
 def _figures(page: Readable) -> tuple[int, float, int]:

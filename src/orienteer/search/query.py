@@ -7,6 +7,8 @@
     site:example.org      pages of a site; site:example.org/docs of a part of it
     host:www.example.org  pages of one host
     lang:de               pages in a language
+    tag:shop              pages that a page hook gave this tag
+    price:12              pages with this value, or this word, in a field of this name that a page hook added
 
 Anything may be typed: what makes no sense as a rule is looked for as words, and what holds no word is left out.
 """
@@ -15,13 +17,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
 from orienteer.extract.language import primary_language
-from orienteer.search.text_index import NAME, field, name_of, schema
+from orienteer.search.added_terms import tag_term, value_term, word_terms
+from orienteer.search.text_index import ADDED, NAME, TAG, VALUE, field, name_of, schema
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import host_of, site_of
@@ -36,8 +40,8 @@ _URL_BOOST = 0.7
 _OTHER_PLACES = 0.3
 _WHOLE_TITLE = 10.0
 
-_FIELDS = ("site", "host", "lang", "title", "url")
-_CLAUSE = re.compile(rf'([+-]?)(?:({"|".join(_FIELDS)}):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)
+_ADDED_BOOST = 0.4
+_FIELDS = ("site", "host", "lang", "title", "url", "tag")
 
 
 class Clause(NamedTuple):
@@ -72,17 +76,26 @@ class Ask(NamedTuple):
         return " ".join(map(str, self.clauses))
 
 
-def parse(text: str) -> Ask:
-    """
+def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
+    """What was typed; `field_names` are those of fields that hooks added.
+
     >>> [str(clause) for clause in parse('big "red apple" -site:A.org +title:pie foo:bar "" -').clauses]
     ['big', '"red apple"', '-site:A.org', '+title:pie', 'foo:bar']
+    >>> [clause.field for clause in parse("price:12 foo:bar", frozenset(["price"])).clauses]
+    ['price', '']
     """
     clauses = []
-    for sign, name, phrase, word in _CLAUSE.findall(text[:MAX_QUERY_CHARS]):
+    for sign, name, phrase, word in _clause(field_names).findall(text[:MAX_QUERY_CHARS]):
         clause = Clause(phrase or word, sign, name.lower(), bool(phrase))
         if _holds_something(clause):
             clauses.append(clause)
     return Ask(tuple(clauses[:_MAX_CLAUSES]))
+
+
+@lru_cache(maxsize=8)
+def _clause(field_names: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join((*_FIELDS, *map(re.escape, sorted(field_names))))
+    return re.compile(rf'([+-]?)(?:({names}):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)
 
 
 def _holds_something(clause: Clause) -> bool:
@@ -90,6 +103,8 @@ def _holds_something(clause: Clause) -> bool:
         return bool(_place(clause.text)[0])
     if clause.field == "lang":
         return bool(primary_language(clause.text))
+    if clause.field == "tag":
+        return bool(tag_term(clause.text))
     return bool(words_of(clause.text, PLAIN))
 
 
@@ -120,6 +135,10 @@ def _query(clause: Clause, vocabulary: Vocabulary) -> Query:
         return _filter(_of_place(clause))
     if clause.field == "lang":
         return _filter(_term("language", primary_language(clause.text)))
+    if clause.field == "tag":
+        return _filter(_term(TAG, tag_term(clause.text)) if vocabulary.knows_added else Query.empty_query())
+    if clause.field and clause.field not in _FIELDS:  # one that a hook added, since it was told from words
+        return _filter(_of_field(clause))
     if clause.field == "url":
         return _in_a_row("url", words_of(clause.text, PLAIN))
     boosts = {"title": 1.0} if clause.field == "title" else _BOOSTS
@@ -132,6 +151,8 @@ def _query(clause: Clause, vocabulary: Vocabulary) -> Query:
     ]
     if not clause.field:
         places.append(("url", words_of(clause.text, PLAIN), _URL_BOOST))
+        if vocabulary.knows_added:
+            places.append((ADDED, words_of(clause.text, PLAIN), _ADDED_BOOST))
     found = [Query.boost_query(_in_a_row(name, words), boost) for name, words, boost in places]
     return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
 
@@ -158,6 +179,13 @@ def _of_place(clause: Clause) -> Query:
     if not words:
         return place
     return Query.boolean_query([(Occur.Must, place), (Occur.Must, _in_a_row("url", words))])
+
+
+def _of_field(clause: Clause) -> Query:
+    """Pages with this value in a field, or with these words in it."""
+    words = [(Occur.Must, _term(VALUE, term)) for term in word_terms(clause.field, clause.text)]
+    value = _term(VALUE, value_term(clause.field, clause.text))
+    return Query.boolean_query([(Occur.Should, value), (Occur.Should, Query.boolean_query(words))])
 
 
 def _place(text: str) -> tuple[str, str]:

@@ -166,11 +166,13 @@ class SearchIndex:
 
     def _seen(self) -> _View:
         index = index_folder(self.folder)
-        columns, searcher = PageColumns(index / FILE), TextIndex(index).searcher()
+        columns, text_index = PageColumns(index / FILE), TextIndex(index)
+        searcher = text_index.searcher()
         if not self._opened[-1].is_still_there():  # made anew; whoever is searching still needs the old one
             self._opened.append(PageTexts(index / TEXTS, read_only=True))
         with refusals(index):
-            return _View(columns, searcher, Vocabulary(searcher, columns.n_by_way), self._opened[-1])
+            vocabulary = Vocabulary(searcher, columns.n_by_way, text_index.knows_added)
+            return _View(columns, searcher, vocabulary, self._opened[-1])
 
     def close(self) -> None:
         for texts in self._opened:
@@ -211,7 +213,8 @@ class SearchIndex:
         are shown.
         """
         began = time.perf_counter()
-        view, ask = self._view, parse(words)
+        view = self._view
+        ask = parse(words, view.vocabulary.field_names)
         used_weight = self._checked(view, rank, weight, len(ask.sought), page, n)
         found, total, relaxed = self._found(view, ask, page * n)
         orders = ranking.Orders(found, view.columns)

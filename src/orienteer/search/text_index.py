@@ -1,8 +1,9 @@
 """The text index: which words stand on which pages, by tantivy, in the folder `index` of a crawl.
 
 A page is a document with its number, a stamp that tells which content of it was indexed, and its words: those of title,
-headings, text and links to it, each in the field of the way they are read in (`title_en`, `text_plain`, ...). Nothing
-else is kept here. The stamps make it safe to kill: whoever comes next sees what is there, and what is not.
+headings, text and links to it, each in the field of the way they are read in (`title_en`, `text_plain`, ...), and what
+page hooks added (see `added_terms`). Nothing else is kept here. The stamps make it safe to kill: whoever comes next
+sees what is there, and what is not.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,6 +22,8 @@ import tantivy
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
+from orienteer.pages.added import Additions
+from orienteer.search.added_terms import added_text, field_terms, tag_term
 from orienteer.search.words import PLAIN, WAYS, analyzer, spaced, way_of, words_of
 from orienteer.store.failures import explained
 from orienteer.store.page_texts import MAKE_ANEW, PageText
@@ -28,6 +31,8 @@ from orienteer.url import host_of, site_of
 
 PARTS = ("title", "headings", "text", "anchors")
 NAME = "name"  # the whole title, as one word
+# What page hooks added: its words, tags, values of fields by name, and the names of fields.
+ADDED, TAG, VALUE, FIELD_NAME = "added", "tag", "value", "field_name"
 _WORDS = "words"  # as they are written, for who misspells them
 _WRITTEN_CHARS = 4_000  # of each part: what stands only further down is hardly what somebody meant
 _MEMORY_BYTES = 64 << 20
@@ -53,6 +58,10 @@ def schema() -> tantivy.Schema:
     for way in WAYS:
         for part in PARTS:
             fields.add_text_field(field(part, way), tokenizer_name=way)
+    # Last, so that the fields of an index without them have the same numbers: it can still be searched.
+    fields.add_text_field(ADDED, tokenizer_name=PLAIN)
+    for name in (TAG, VALUE, FIELD_NAME):
+        fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
     return fields.build()
 
 
@@ -86,6 +95,12 @@ class TextIndex:
             self._index.reload()
             return self._index.searcher()
 
+    @property
+    def knows_added(self) -> bool:
+        """Whether it has the fields for what hooks added; one of an older version has not."""
+        with self._meta("schema") as fields:
+            return any(field["name"] == ADDED for field in fields)
+
     def stamps(self) -> Stamps:
         """All documents: their pages and stamps."""
         searcher = self.searcher()
@@ -102,13 +117,18 @@ class TextIndex:
 
     def ghost_share(self) -> float:
         """How much of the index are pages that were replaced or removed: they still count when words are weighed."""
-        try:
-            segments = json.loads((self.folder / "meta.json").read_text())["segments"]
+        with self._meta("segments") as segments:
             n_all = sum(segment["max_doc"] for segment in segments)
             n_ghosts = sum((segment.get("deletes") or {}).get("num_deleted_docs", 0) for segment in segments)
+        return n_ghosts / n_all if n_all else 0.0
+
+    @contextmanager
+    def _meta(self, key: str) -> Iterator[Any]:
+        """What tantivy wrote down about the index."""
+        try:
+            yield json.loads((self.folder / "meta.json").read_text())[key]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unusable(self.folder, error) from None
-        return n_ghosts / n_all if n_all else 0.0
 
     @contextmanager
     def writer(self) -> Iterator[Writer]:
@@ -134,8 +154,11 @@ class Writer:
     def remove(self, page: int) -> None:
         self._writer.delete_documents_by_term(_PAGE, int(page))
 
-    def add(self, page: PageText, stamp: int, link_texts: list[str]) -> None:
-        self._writer.add_document(_document(page, stamp, link_texts))
+    def add(self, page: PageText, stamp: int, link_texts: list[str], added: Additions | None = None) -> None:
+        document = _document(page, stamp, link_texts)
+        if added is not None:
+            _add_added(document, added)
+        self._writer.add_document(document)
 
 
 def page_numbers(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> list[int]:
@@ -207,3 +230,15 @@ def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Docu
             document.add_text(field(part, way), clean)
             document.add_text(_WORDS, clean[:_WRITTEN_CHARS])
     return document
+
+
+def _add_added(document: tantivy.Document, added: Additions) -> None:
+    if text := spaced(added_text(added)):
+        document.add_text(ADDED, text)
+        document.add_text(_WORDS, text[:_WRITTEN_CHARS])
+    for tag in added.tags:
+        document.add_text(TAG, tag_term(tag))
+    for term in sorted(field_terms(added)):
+        document.add_text(VALUE, term)
+    for name in added.fields:
+        document.add_text(FIELD_NAME, name)

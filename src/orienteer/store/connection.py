@@ -8,7 +8,7 @@ write fails the transaction is lost as a whole: commit raises the same error aga
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from orienteer.errors import CrawlFolderError
 from orienteer.files.atomic import replaced
 from orienteer.store.failures import damaged, explained
-from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
+from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
 
 _BUSY_TIMEOUT_S = 10.0
 _PRAGMAS = (
@@ -29,29 +29,39 @@ _PRAGMAS = (
 
 
 class Kind(NamedTuple):
-    """What kind of database a file is: how to tell it, in which version of its format, and what is in it."""
+    """What kind of database a file is: how to tell it, in which version of its format, and what is in it.
+
+    `upgrades` lead from older versions, step by step, to this one.
+    """
 
     what: str
     application_id: int
     version: int
     schema: str
     tables: tuple[str, ...]
+    upgrades: Mapping[int, Upgrade] = {}
 
 
 class Connection:
-    """An open database. One thread may use it."""
+    """An open database. One thread may use it.
 
-    kind: ClassVar[Kind] = Kind("the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES)
+    A database of an older version is upgraded when it is opened to be written, and then `upgraded_from` says from which
+    version. Opened to be read it is left as it is, and `missing_tables` are those it does not have yet.
+    """
+
+    kind: ClassVar[Kind] = Kind("the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES, UPGRADES)
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
+        self.upgraded_from: int | None = None
+        self.missing_tables: frozenset[str] = frozenset()
         self._failed: CrawlFolderError | None = None
         if not path.is_file():
             raise CrawlFolderError(f"{path}: no such database")
         with explained(path):
             self._connection = connected(path, read_only)
             try:
-                self._check()
+                self._check(read_only)
                 for pragma in _PRAGMAS:
                     self._connection.execute(f"PRAGMA {pragma}")
             except BaseException:
@@ -133,7 +143,7 @@ class Connection:
         """A value that SQLite read without complaint may still not be what was written."""
         try:
             yield
-        except (TypeError, ValueError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError, LookupError) as error:
             raise damaged(self.path, error) from None
 
     @contextmanager
@@ -150,19 +160,37 @@ class Connection:
             self._failed = error
             raise
 
-    def _check(self) -> None:
+    def _check(self, read_only: bool) -> None:
         ((application,),) = self._connection.execute("PRAGMA application_id")
         ((version,),) = self._connection.execute("PRAGMA user_version")
         kind = self.kind
         if application != kind.application_id:
             raise CrawlFolderError(f"{self.path}: not {kind.what}")
-        if version != kind.version:
+        steps = range(version, kind.version)
+        if version > kind.version or any(step not in kind.upgrades for step in steps):
             raise CrawlFolderError(
                 f"{self.path}: written in format {version}; this version of Orienteer reads format {kind.version}"
             )
-        missing = set(kind.tables) - {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
+        new_tables = frozenset(table for step in steps for table in kind.upgrades[step].tables)
+        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
+        missing = set(kind.tables) - names - new_tables
         if missing:
             raise damaged(self.path, f"no table {min(missing)}")
+        if not steps:
+            return
+        if read_only:
+            self.missing_tables = new_tables
+        else:
+            self._upgrade(steps)
+
+    def _upgrade(self, steps: range) -> None:
+        """All steps or none."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        for step in steps:
+            self._connection.execute(self.kind.upgrades[step].schema)
+        self._connection.execute(f"PRAGMA user_version = {steps.stop}")
+        self._connection.execute("COMMIT")
+        self.upgraded_from = steps.start
 
 
 def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite3.Connection:

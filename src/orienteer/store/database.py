@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.pages.added import Additions
 from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
@@ -158,6 +159,25 @@ class Database(EpochTables):
     def words(self, page: int) -> bytes | None:
         words: bytes | None = self._first("SELECT words FROM words WHERE page = ?", int(page))
         return words
+
+    # -- what hooks added ---------------------------------------------------------------------------------------
+
+    def set_added(self, page: int, added: Additions | None) -> None:
+        """What hooks added to a page, in place of what they added before; None: nothing."""
+        if added:
+            self._write("INSERT OR REPLACE INTO added VALUES (?, ?)", int(page), added.to_json())
+        else:
+            self._write("DELETE FROM added WHERE page = ?", int(page))
+
+    def added(self, page: int) -> Additions | None:
+        """Fields and tags that hooks added to a page; None where there are none."""
+        if "added" in self.missing_tables:
+            return None
+        text = self._first("SELECT added FROM added WHERE page = ?", int(page))
+        if text is None:
+            return None
+        with self._expecting_damage():
+            return Additions.of_json(text)
 
     # -- what happened, in order --------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -65,7 +66,7 @@ class CrawlFolder(FolderFiles):
 
     @classmethod
     def open(cls, path: Path) -> CrawlFolder:
-        """The crawl in a folder; what was not acknowledged is removed."""
+        """The crawl in a folder; what was not acknowledged is removed. One of an older version is upgraded."""
         expect_crawl(path)
         lock = FolderLock(path)
         try:
@@ -85,10 +86,20 @@ class CrawlFolder(FolderFiles):
         database = Database.open(path / DATABASE)
         try:
             archive = Archive(path / "archive", archive_end(database))
+            folder = cls(path, database, archive, lock)
+            if folder.upgrade is not None:
+                database.add_event(time.time(), "upgraded", None, detail=folder.upgrade)
+                database.commit()
         except BaseException:
             database.close()
             raise
-        return cls(path, database, archive, lock)
+        return folder
+
+    @property
+    def upgrade(self) -> str | None:
+        """In one line what was done to the folder when it was opened, because an older version had written it."""
+        before = self.database.upgraded_from
+        return None if before is None else f"upgraded {DATABASE} from format {before} to {self.database.kind.version}"
 
     def acknowledge(self) -> None:
         """Everything appended and added so far is durable from now on."""

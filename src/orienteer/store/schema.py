@@ -7,6 +7,7 @@ page        a row per page that is done: fetched, failed or blocked. `position` 
             Links are page ids as little-endian uint32, in the order of the document: those inside the scope of the
             crawl in `links`, the others in `outside`. `relevance` is that to the topic of the crawl, if it has one. A
             page that is seen to have changed has its row changed
+added       fields and tags that page hooks added to a page, as JSON; no row where there are none
 words       what a focused crawl reads of a page: its words and those of its links, hashed (see `page_words`)
 known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
 epoch       a row per refresh: when it began and ended, the position of its first visit, where it starts (pages, their
@@ -20,12 +21,27 @@ meta        single values, as JSON; among them the end of the archive
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 2
+VERSION = 3
 
-TABLES = ("url", "page", "words", "known", "epoch", "visit", "revisit", "signature", "band", "event", "meta")
+TABLES = ("url", "page", "added", "words", "known", "epoch", "visit", "revisit", "signature", "band", "event", "meta")
 
-SCHEMA = """
+_ADDED = "CREATE TABLE added (page INTEGER PRIMARY KEY, added TEXT NOT NULL);"
+
+
+class Upgrade(NamedTuple):
+    """What makes a database of one version one of the next: new tables, which are empty."""
+
+    tables: tuple[str, ...]
+    schema: str
+
+
+UPGRADES = {2: Upgrade(("added",), _ADDED)}  # by the version they start from
+
+SCHEMA = f"""
+{_ADDED}
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE TABLE page (
     position INTEGER PRIMARY KEY,

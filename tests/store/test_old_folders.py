@@ -1,0 +1,141 @@
+"""A crawl folder of the version before (crawl.db in format 2): nothing of it is lost, and everything works on it.
+
+golden/folders/crawl-0.1.0.tar.xz is the crawl of a generated web of 80 pages, of which 40 were fetched and indexed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import orienteer as ori
+from orienteer.errors import CrawlFolderError
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.synthetic import synthetic_web
+from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import refresh
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
+from tests.cli.run import orienteer
+from tests.live.live_crawls import Told, crawled
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "folders" / "crawl-0.1.0.tar.xz"
+SEED = "http://h5.test/p61"
+N_FETCHED = 40
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    with tarfile.open(GOLDEN) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (folder,) = (path.parent for path in tmp_path.rglob("crawl.db"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with FakeWeb(GraphSite(synthetic_web(80))) as web:
+        yield web
+
+
+def digest(folder: Path) -> str:
+    return hashlib.sha256((folder / "crawl.db").read_bytes()).hexdigest()
+
+
+def test_it_is_read_as_it_is(old: Path) -> None:
+    before = digest(old)
+    with FolderView.open(old) as folder:
+        assert folder.upgrade is None
+        assert folder.database.missing_tables == {"added"}
+        assert folder.database.added(0) is None
+    assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED
+    assert orienteer("explain", old, SEED).stdout.startswith(SEED)
+    assert len(Told(old).fetched_urls()) == N_FETCHED
+    assert digest(old) == before
+
+
+def test_its_index_is_searched(old: Path) -> None:
+    before = digest(old)
+    with ori.SearchIndex.open(old) as index:
+        assert index.n_pages > 0
+        found = index.search("site:h5.test", n=100)
+        assert found.total > 0
+        word = found.hits[0].title.split()[0]
+        assert index.search(word).total > 0
+        assert index.search("tag:shop").total == 0
+        assert index.search("price:12").query == "price:12"
+    assert digest(old) == before
+
+
+def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWeb, tmp_path: Path) -> None:
+    done = Told(old)
+    report = crawled(web, SEED, old)
+    assert report.figures.n_frontier == 0
+    fresh = crawled(web, SEED, tmp_path / "fresh")
+    assert Told(old).fetched_urls() == Told(tmp_path / "fresh").fetched_urls()
+    assert (report.figures.n_fetched, report.figures.n_failed) == (fresh.figures.n_fetched, fresh.figures.n_failed)
+    assert Told(old).order[:N_FETCHED] == done.order, "what was done before stays, in its order"
+    with Database.open(old / "crawl.db", read_only=True) as database:
+        assert database.missing_tables == frozenset()
+        events = [event.detail for event in database.events() if event.kind == "upgraded"]
+    line = "upgraded crawl.db from format 2 to 3"
+    assert events == [{"detail": line}]
+    assert line in (old / "log.jsonl").read_text()
+
+
+def test_the_command_says_once_that_it_was_upgraded(old: Path, web: FakeWeb) -> None:
+    for n_said in (1, 0):
+        done = orienteer("crawl", old, "--quiet", "--connect-to", web.address, "--budget", 41 + n_said, code=0)
+        assert done.stderr.count("upgraded crawl.db from format 2 to 3") == n_said
+
+
+def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:
+    settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0, "connections": 8}}
+    before = Told(old).fetched_urls()
+    report = refresh(old, budget=1000, settings=settings, now=time.time() + 400 * DAY_S)
+    assert report.figures.epoch == 1
+    assert Told(old).fetched_urls() > before
+    with Database.open(old / "crawl.db", read_only=True) as database:
+        assert len(database.epochs()) == 1
+
+
+def test_it_is_indexed_anew_without_reading_its_pages_again(old: Path) -> None:
+    before = digest(old)
+    report = ori.update_index(old)
+    assert report.was_old
+    assert (report.n_read, report.n_added, report.n_replaced) == (0, report.n_pages, 0)
+    again = ori.update_index(old)
+    assert not again.was_old
+    assert (again.n_added, again.n_replaced, again.n_removed) == (0, 0, 0)
+    assert ori.SearchIndex.open(old).search("site:h5.test").total > 0
+    assert digest(old) == before
+
+
+def test_it_is_exported(old: Path, tmp_path: Path) -> None:
+    before = digest(old)
+    ori.export(old, "jsonl", tmp_path / "pages.jsonl")
+    pages = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
+    assert pages
+    assert not any("tags" in page or "fields" in page for page in pages)
+    assert digest(old) == before
+
+
+def test_an_upgrade_is_all_or_nothing(old: Path) -> None:
+    """A table of that name is in the way: what was there before stands."""
+    with sqlite3.connect(old / "crawl.db") as connection:
+        connection.execute("CREATE TABLE added (x)")
+    connection.close()
+    with pytest.raises(CrawlFolderError, match="already exists"):
+        CrawlFolder.open(old)
+    with sqlite3.connect(old / "crawl.db") as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    connection.close()
