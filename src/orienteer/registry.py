@@ -202,7 +202,9 @@ class Registry(Generic[Thing]):
         self._add(entry_point.name, thing, origin)
 
     def _unknown(self, name: str, where: str) -> InputError:
-        error = str(unknown_name(self.noun + where, name, self.names()))
+        known = self.names()
+        error = str(unknown_name(self.noun + where, name, known)) if known else ""
+        error = error or f"no {self.noun}{where} named {name!r} is installed"
         for problem in self._problems:
             if problem.name == name:
                 return InputError(f"{error}; the plug-in of {problem.origin} could not be loaded: {problem.error}")

@@ -8,7 +8,9 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
+from orienteer.hooks import hook_names
 from orienteer.hooks.hook_names import HookGiven, hooks_given, hooks_kept
+from orienteer.registry import Registry
 from tests.hooks.hook_files import hook_file, hook_page, installed_plug_in
 
 TAGS_ALL = 'import orienteer as ori\ndef on_page(page):\n    return ori.Added(tags=["installed"])\n'
@@ -17,6 +19,12 @@ TAGS_ALL = 'import orienteer as ori\ndef on_page(page):\n    return ori.Added(ta
 @pytest.fixture
 def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(installed_plug_in(tmp_path, TAGS_ALL))
+    forget_plug_ins(monkeypatch)
+
+
+def forget_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed is looked for once in a process."""
+    monkeypatch.setattr(hook_names, "HOOKS", Registry("page hook", hook_names._why_not, group=hook_names.GROUP))
 
 
 def refusal(*given: HookGiven) -> str:
@@ -76,7 +84,7 @@ def test_what_is_no_hook_is_one_line(plug_in: None, tmp_path: Path) -> None:
     assert refusal("a/b") == "a/b: no such hook file"
     other = hook_file(tmp_path, name="hook.txt")
     assert refusal(other) == f"{other}: the name of a hook file ends in .py"
-    assert refusal("shob").startswith("no installed page hook named 'shob'; did you mean 'shop'?")
+    assert refusal("shob").startswith("no page hook named 'shob'; did you mean 'shop'?")
     assert refusal(7).startswith("a hook is 7; it must be")  # type: ignore[arg-type]
     (tmp_path / "deeper").mkdir()
     twins = [hook_file(tmp_path), hook_file(tmp_path / "deeper")]
@@ -85,7 +93,11 @@ def test_what_is_no_hook_is_one_line(plug_in: None, tmp_path: Path) -> None:
 
 def test_a_plug_in_that_cannot_be_loaded_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(installed_plug_in(tmp_path, "on_page = 7", "seven"))
-    assert refusal("seven") == "hook seven is a int; it must be a function that takes a page"
+    forget_plug_ins(monkeypatch)
+    assert refusal("seven") == (
+        "no page hook named 'seven' is installed; the plug-in of shop-hooks 1.0 could not be loaded: "
+        "7 is not a function that takes a page"
+    )
 
 
 def test_settings_run_what_is_installed_and_nothing_else(plug_in: None, tmp_path: Path) -> None:
@@ -101,6 +113,6 @@ def test_settings_run_what_is_installed_and_nothing_else(plug_in: None, tmp_path
         )
     with pytest.raises(InputError, match=r"the hook own\(\), a function of a Python program; pass it again"):
         hooks_kept(["own()"], "here")
-    with pytest.raises(InputError, match="no installed page hook named 'os.system'"):
+    with pytest.raises(InputError, match="no page hook named 'os.system'"):
         hooks_kept(["os.system"], "here")
     assert not marker.exists()

@@ -45,7 +45,7 @@ def test_they_are_listed_with_their_package(example: dict[str, str], folder: Pat
     assert {(one["kind"], one["name"]) for one in found["plugins"]} == {
         ("policy", "last-found"), ("seed method", "first-pages"), ("seed method", "last-pages"),
         ("kind of topic", "long-text"), ("export format", "url-list"), ("graph format", "adjacency"),
-        ("fetcher", "dictionary"),
+        ("fetcher", "dictionary"), ("page hook", "shout"),
     }  # fmt: skip
     assert {(one["package"], one["version"]) for one in found["plugins"]} == {(PACKAGE, "0.3.0")}
     assert "The pages with the lowest ids." in {one["about"] for one in found["plugins"]}
@@ -115,12 +115,31 @@ def test_the_fetcher_is_asked_by_a_crawl(example: dict[str, str], folder: Path) 
         "http://a.example/b": [200, html, "The end."],
     }
     (folder / "pages.json").write_text(json.dumps(pages))
-    command = ["crawl", "http://a.example/", "-o", "crawl", "--fetcher", "dictionary:pages=pages.json", "--json"]
+    command = ["crawl", "http://a.example/", "-o", "asked", "--fetcher", "dictionary:pages=pages.json", "--json"]
     report = json.loads(orienteer(example, *command, folder=folder).stdout)
     assert report["figures"]["outcomes"] == {"ok": 2, "http 404": 1}
     done = orienteer(example, *command[:3], "other", "--fetcher", "dictionary:pages=none.json", folder=folder, code=2)
     assert done.stderr == "orienteer: fetcher dictionary: pages is 'none.json'; there is no such file\n"
     assert not (folder / "other").exists()
+
+
+def test_the_page_hook_is_run_by_its_name(example: dict[str, str], folder: Path) -> None:
+    (folder / "page.json").write_text(json.dumps({"http://a.example/": [200, [], "<title>Ahoy there</title>"]}))
+    command = [
+        "crawl",
+        "http://a.example/",
+        "-o",
+        "hooked",
+        "--fetcher",
+        "dictionary:pages=page.json",
+        "--hook",
+        "shout",
+    ]
+    report = json.loads(orienteer(example, *command, "--json", folder=folder).stdout)
+    assert report["hook_failures"] == {}
+    orienteer(example, "export", "hooked", "--format", "jsonl", folder=folder)
+    (page,) = map(json.loads, (folder / "hooked.jsonl").read_text().splitlines())
+    assert (page["fields"], page["tags"]) == ({"shouted": "AHOY THERE"}, ["loud"])
 
 
 def test_the_fetcher_keeps_what_all_fetchers_promise(example: dict[str, str]) -> None:

@@ -26,6 +26,7 @@ WRONG = {
     ("graph format", "no-format"): "is no Format of orienteer.graph.formats",
     ("fetcher", "no-fetcher"): "NoPolicy does not define start, poll, cancel, close, n_under_way, asks_web",
     ("fetcher", "libcurl"): "the name 'libcurl' is taken by the fetcher of orienteer",
+    ("page hook", "nowhere"): "ModuleNotFoundError: No module named 'orienteer_faulty.nowhere'",
 }
 
 

@@ -54,7 +54,7 @@ def digest(folder: Path) -> str:
 def test_it_is_read_as_it_is(old: Path) -> None:
     before = digest(old)
     with FolderView.open(old) as folder:
-        assert folder.upgrade is None
+        assert folder.database.upgraded_from is None
         assert folder.database.missing_tables == {"added"}
         assert folder.database.added(0) is None
     assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED

@@ -102,7 +102,7 @@ def _killed(stage: Stage, start: StartPages) -> _Killed | None:
     settings = stage.scratch / "plan.toml"
     settings.write_text(plan.to_toml(), encoding="utf-8")
     options = ["--settings", str(settings), "--output", str(stage.folder), "--quiet"]
-    command = [sys.executable, "-m", "orienteer", "crawl", *options]
+    command = [sys.executable, "-P", "-m", "orienteer", "crawl", *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_for(process, stage)

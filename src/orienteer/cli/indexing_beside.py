@@ -28,7 +28,7 @@ class IndexingBeside:
     """Indexes a crawl folder again and again; `tick` is called often."""
 
     def __init__(self, folder: Path, least_pause_s: float = _LEAST_PAUSE_S) -> None:
-        self._command = [sys.executable, "-m", "orienteer", "index", str(folder)]
+        self._command = [sys.executable, "-P", "-m", "orienteer", "index", str(folder)]
         self._least_pause_s = least_pause_s
         self._process: subprocess.Popen[bytes] | None = None
         self._began = self._due = time.monotonic() + least_pause_s

@@ -47,11 +47,12 @@ def _registries() -> list[Registry[Any]]:
     from orienteer.exports.exporter import EXPORTERS
     from orienteer.fetch.choice import FETCHERS
     from orienteer.graph.formats import FORMATS
+    from orienteer.hooks.hook_names import HOOKS
     from orienteer.policies.policy import POLICIES
     from orienteer.seeds.seed_method import METHODS
     from orienteer.topics.topic import TOPICS
 
-    return [POLICIES, METHODS, TOPICS, EXPORTERS, FORMATS, FETCHERS]
+    return [POLICIES, METHODS, TOPICS, EXPORTERS, FORMATS, FETCHERS, HOOKS]
 
 
 def _rows(registry: Registry[Any], all_names: bool) -> list[dict[str, Any]]:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orienteer.errors import InputError, unknown_name
+from orienteer.errors import InputError
 from orienteer.hooks.hook_page import HookPage
 from orienteer.pages.added import Added
+from orienteer.registry import Registry
 from orienteer.wording import plain
 
 GROUP = "orienteer.page_hooks"
@@ -83,22 +83,14 @@ def _is_file(name: str) -> bool:
 
 
 def _installed(name: str) -> Hook:
-    known = _plug_ins()
-    if name not in known:
-        if known:
-            raise unknown_name("installed page hook", name, known)
-        raise InputError(f"no page hook named {plain(name, 200)!r} is installed; a file's name ends in {_FILE}")
-    try:
-        run = known[name].load()
-    except Exception as error:
-        raise InputError(f"hook {name} cannot be loaded: {in_one_line(error)}") from None
-    if not callable(run):
-        raise InputError(f"hook {name} is a {type(run).__name__}; it must be a function that takes a page")
-    return Hook(name, run)
+    return Hook(name, HOOKS.find(name))
 
 
-def _plug_ins() -> dict[str, EntryPoint]:
-    return {found.name: found for found in entry_points(group=GROUP)}
+def _why_not(thing: Any) -> str:
+    return "" if callable(thing) else "is not a function that takes a page"
+
+
+HOOKS: Registry[OnPage] = Registry("page hook", _why_not, group=GROUP)
 
 
 def _of_file(path: Path) -> Hook:

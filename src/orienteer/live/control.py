@@ -67,7 +67,7 @@ class StartedCrawl:
         self._output = path / OUTPUT
         goal = {"--until": until, "--budget": budget}
         options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
-        command = [sys.executable, "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
+        command = [sys.executable, "-P", "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
         with explained(self._output), self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

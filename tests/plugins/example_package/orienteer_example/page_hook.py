@@ -1,10 +1,10 @@
-"""What is done with each page that was fetched."""
+"""What is added to each page that was fetched."""
 
 from __future__ import annotations
 
-from typing import Any
+import orienteer as ori
 
 
-def shout(page: Any) -> None:
-    """Say the page's title in capitals."""
-    print(str(page.title).upper())
+def shout(page: ori.HookPage) -> ori.Added:
+    """Keep the page's title in capitals, and tag it."""
+    return ori.Added(fields={"shouted": page.title.upper()}, tags=["loud"])
