@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import orienteer, refused
+from tests.imports.collections_made import response, write
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,16 @@ def test_info_as_json_is_the_same_for_machines(web: Path) -> None:
     assert 0 < facts["inter_host_share"] < 0.2
     assert len(facts["top_pages"]) == 2
     assert facts["top_pages"][0]["rank"] >= facts["top_pages"][1]["rank"]
+
+
+def test_a_damaged_archive_is_a_graph_and_one_line_on_stderr(tmp_path: Path) -> None:
+    pages = [response(f"http://a.test/{k}", f"<a href=/{k + 1}>") for k in range(3)]
+    archive = write(tmp_path / "x.warc.gz", pages)
+    archive.write_bytes(archive.read_bytes()[:-5])
+    done = orienteer("graph", "info", archive, "--json")
+    assert json.loads(done.stdout)["n_links"] == 2
+    said = "after 2 records the archive is damaged; 1 gap was skipped"
+    assert done.stderr == f"orienteer: warning: {archive}: {said}\n"
 
 
 @pytest.mark.parametrize("name", ["web.npz", "web.csv.gz", "web.parquet", "web.graphml", "folder"])

@@ -10,7 +10,7 @@ from orienteer.cli import display, order_file
 
 
 def replay(
-    source: Path = typer.Argument(help="A crawl folder, a WARC file, or a folder of WARC files."),
+    source: Path = typer.Argument(help="A crawl folder, a WARC or WACZ file, or a folder of them."),
     policy: str | None = typer.Option(None, "--policy", "-p", help="What to fetch next; default: as in the crawl."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),

@@ -64,7 +64,8 @@ def test_every_format_needs_its_folder(format, tmp_path: Path) -> None:
 def test_the_format_is_told_by_the_name(tmp_path: Path) -> None:
     expected = {
         "a.txt": "edges", "a.CSV.gz": "edges", "a.tsv.zst": "edges", "a.npz": "npz", "a.parquet": "parquet",
-        "a.graphml": "graphml", "a.graph": "bv", "a.properties": "bv", "a.warc.gz": "warc", "a": "folder",
+        "a.graphml": "graphml", "a.graph": "bv", "a.properties": "bv", "a.warc.gz": "warc",
+        "a.wacz": "warc", "a": "folder",
     }  # fmt: skip
     for name, format in expected.items():
         assert format_of(tmp_path / name).name == format
