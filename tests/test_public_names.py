@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import experiments
 import orienteer as ori
 
 
@@ -26,7 +27,8 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def modules() -> list[str]:
-    found = pkgutil.walk_packages(ori.__path__, "orienteer.")
+    packages = (ori, experiments)
+    found = [one for package in packages for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     return [module.name for module in found if not module.name.endswith("__main__")]
 
 
