@@ -25,6 +25,7 @@ from orienteer.answers.answer import Fetched
 from orienteer.answers.headers import validators
 from orienteer.answers.meaning import Meaning, Verdict
 from orienteer.crawl.crawl import Crawl
+from orienteer.errors import InputError
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
@@ -69,6 +70,7 @@ class Ledger:
             self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
         )
         self._unacknowledged = 0
+        self._noted: set[str] = set()  # what is said once in a run
         self._next_checkpoint = time.monotonic() + 30.0
         self.figures: dict[str, Any] | None = None  # to be kept for `status` at the next acknowledgement
         self._open()
@@ -165,8 +167,8 @@ class Ledger:
         self.crawl.discover(ids, self.seen.hosts[ids])
         return len(self.crawl.frontier) - before
 
-    def note(self, kind: str, host: int, detail: str) -> None:
-        """Write down something about a host."""
+    def note(self, kind: str, host: int | None, detail: str) -> None:
+        """Write down something about a host, or about the crawl."""
         self.database.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
@@ -219,9 +221,19 @@ class Ledger:
             self._next_checkpoint = now + max(60.0, (time.monotonic() - now) / _CHECKPOINT_SHARE)
 
     def checkpoint(self) -> None:
-        """Save what makes the next opening quick."""
+        """Save what makes the next opening quick, unless the policy has come to hold what cannot be saved."""
         self.acknowledge()
-        self.folder.write_checkpoint(checkpoint(self.crawl) | self._moment())
+        try:
+            arrays = checkpoint(self.crawl)
+        except InputError as error:
+            return self._note_once("no checkpoint", str(error))
+        self.folder.write_checkpoint(arrays | self._moment())
+
+    def _note_once(self, kind: str, detail: str) -> None:
+        if kind not in self._noted:
+            self._noted.add(kind)
+            self.note(kind, None, detail)
+            self.acknowledge()
 
     def _enter(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
