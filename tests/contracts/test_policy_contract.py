@@ -13,6 +13,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph import shapes
+from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies, make_policy, settings_of
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb
@@ -104,6 +105,34 @@ def test_all_that_can_be_reached_is_fetched_once(case: str, rng: np.random.Gener
     web, trust = web_and_trust(rng)
     order = crawled(web, case, trust).order.tolist()
     assert sorted(order) == sorted(reference.breadth_first(web, trust))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("web", [shapes.star(30), shapes.clique(12), shapes.clique_and_cycle(8, 9)])
+def test_of_equal_priorities_the_lowest_id_comes_first(case: str, web: LinkGraph) -> None:
+    """Many pages of these webs are alike. The order in bulk is that of the priorities which the steps return."""
+    trust = np.zeros(web.n_pages)
+    trust[:2] = 0.5
+    policy, trusted = policy_of(case), TrustedPages.of(trust)
+    if policy.knows_truth:
+        policy.see(web, trusted)
+    topic = LabelledWeb(web, **topic_of(case, web))
+    known = GrowingGraph()
+    known.know(2)
+    waiting = dict(zip(*(part.tolist() for part in policy.begin(known, trusted)), strict=True))
+    order: list[int] = []
+    while waiting:
+        page = min(waiting, key=lambda one: (-waiting[one], one))
+        order.append(page)
+        links = web.links(page)
+        known.add(page, links)
+        if isinstance(policy, FocusedPolicy) and (about := topic.about(page)) is not None:
+            policy.learn(page, about, known)
+        changed = policy.fetched(page, known)
+        found = {target: waiting.get(target, 0.0) for target in links.tolist()}
+        found |= dict(zip(*(part.tolist() for part in changed), strict=True))
+        waiting = {one: value for one, value in (waiting | found).items() if one not in set(order)}
+    assert order == crawled(web, case, trust).order.tolist()
 
 
 @pytest.mark.parametrize("case", LIVE_CASES)

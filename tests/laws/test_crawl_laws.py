@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orienteer as ori
@@ -11,7 +12,7 @@ from orienteer.policies import all_policies
 from tests.graph.reference import dense_pagerank
 from tests.laws.test_graph_laws import webs
 
-NAMES = st.sampled_from(list(all_policies()))
+NAMES = list(all_policies())
 
 
 @st.composite
@@ -24,14 +25,16 @@ def trusted_webs(draw: st.DrawFn) -> tuple[ori.LinkGraph, np.ndarray]:
     return web, trust / trust.sum()
 
 
-@given(trusted_webs(), NAMES, st.sampled_from([0.2, 0.5, 0.85, 0.95]))
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=20)
+@given(case=trusted_webs(), damping=st.sampled_from([0.2, 0.5, 0.85, 0.95]))
 def test_bounds_hold_at_every_step_of_every_policy(
-    case: tuple[ori.LinkGraph, np.ndarray], name: str, damping: float
+    name: str, case: tuple[ori.LinkGraph, np.ndarray], damping: float
 ) -> None:
     web, trust = case
-    settings = {"damping": damping} if "damping" in ori.policies.settings_of(all_policies()[name]) else {}
-    used = settings.get("damping", 0.85)
-    trace = ori.simulate(web, name, trust, **settings)
+    chosen = {"damping": damping} if "damping" in ori.policies.settings_of(all_policies()[name]) else {}
+    used = chosen.get("damping", 0.85)
+    trace = ori.simulate(web, name, trust, **chosen)
     covered = np.cumsum(dense_pagerank(web, trust, trust, used)[trace.order])
     if trace.guarantees is not None:
         assert (trace.guarantees <= covered + 1e-12).all()
@@ -40,8 +43,10 @@ def test_bounds_hold_at_every_step_of_every_policy(
         assert certificate.lower <= true + 1e-12 <= certificate.upper + 2e-12
 
 
-@given(trusted_webs(), NAMES, st.floats(0.05, 0.99))
-def test_a_crawl_that_says_covered_is_covered(case: tuple[ori.LinkGraph, np.ndarray], name: str, until: float) -> None:
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=20)
+@given(case=trusted_webs(), until=st.floats(0.05, 0.99))
+def test_a_crawl_that_says_covered_is_covered(name: str, case: tuple[ori.LinkGraph, np.ndarray], until: float) -> None:
     web, trust = case
     trace = ori.simulate(web, name, trust, until=until)
     truth = dense_pagerank(web, trust, trust, 0.85)[trace.order].sum()
@@ -50,8 +55,10 @@ def test_a_crawl_that_says_covered_is_covered(case: tuple[ori.LinkGraph, np.ndar
     assert trace.guarantee >= until - 1e-12
 
 
-@given(trusted_webs(), NAMES)
-def test_step_by_step_is_in_bulk(case: tuple[ori.LinkGraph, np.ndarray], name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=20)
+@given(case=trusted_webs())
+def test_step_by_step_is_in_bulk(name: str, case: tuple[ori.LinkGraph, np.ndarray]) -> None:
     web, trust = case
     bulk, stepped = (ori.simulate(web, name, trust, step_by_step=step) for step in (False, True))
     assert bulk.order.tolist() == stepped.order.tolist()

@@ -17,32 +17,8 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.fake_web.traps import with_traps
 from orienteer.inspect.replay import replay
 from orienteer.pages.states import PageState
-from orienteer.policies.policy_spec import PolicySpec
 from tests.conftest import random_web
 from tests.live.live_crawls import Told, crawled, hub, renumbered
-from tests.live.topics import LIVE_POLICIES, simulated_topic, spec_for, topic_for
-
-
-@pytest.mark.parametrize("until", [None, 0.8])
-@pytest.mark.parametrize("policy", LIVE_POLICIES)
-def test_one_worker_fetches_in_the_order_of_the_simulation(
-    policy: str, until: float | None, tmp_path: Path, rng: np.random.Generator
-) -> None:
-    site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
-    seeds = [site.url_of(page) for page in (3, 50, 120)]
-    topic = topic_for(policy, site, tmp_path, rng)
-    spec = spec_for(policy, site, tmp_path)
-    settings = {"crawl": {"workers": 1, "near_duplicates": "off"}}
-    with FakeWeb(site) as web:
-        report = crawled(web, seeds, tmp_path / "c", policy=spec, until=until, settings=settings, **topic)
-    told = Told(tmp_path / "c")
-    heard = simulated_topic(policy, site, told, tmp_path)
-    made = PolicySpec.parse(spec).make(damping=0.85)
-    trace = ori.simulate(renumbered(told, site), made, trust=[0, 1, 2], until=until, **heard)
-    assert told.order == trace.order.tolist()
-    assert report.stopped_because == trace.stopped_because
-    assert report.figures.certificate.lower == pytest.approx(trace.certificate.lower, abs=1e-8)
-    assert [web.count(url) for url in told.urls] == [told.order.count(page) for page in range(len(told.urls))]
 
 
 @pytest.mark.parametrize("policy", ["certified", "rankmass", "fractional"])
@@ -112,21 +88,6 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path, rng: np.random.Generator) 
     assert Told(tmp_path / "parts").fetched_urls() == whole_order.fetched_urls()
     assert rest.figures.certificate.lower == pytest.approx(whole.figures.certificate.lower, abs=1e-8)
     assert all(web.count(url) == 2 for url in whole_order.fetched_urls()), "once in each of the two crawls"
-
-
-@pytest.mark.parametrize("policy", LIVE_POLICIES)
-def test_interruptions_do_not_change_the_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
-    """Also without checkpoints, which are only there to make it quick."""
-    site = GraphSite(random_web(rng, 80, 4.0, with_hosts=True))
-    spec = spec_for(policy, site, tmp_path)
-    named = {"policy": spec, "settings": {"crawl": {"workers": 1}}, **topic_for(policy, site, tmp_path, rng)}
-    with FakeWeb(site) as web:
-        crawled(web, hub(site), tmp_path / "whole", **named)
-        for budget in (7, 20, 30, None):
-            crawled(web, hub(site), tmp_path / "parts", budget=budget, **named)
-            if budget == 20:
-                (tmp_path / "parts" / "checkpoints" / "latest.npz").unlink()
-    assert Told(tmp_path / "parts").order == Told(tmp_path / "whole").order
 
 
 def test_what_a_finished_crawl_is_asked_again_costs_nothing(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -34,6 +34,7 @@ from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.focused import AboutPage, FocusedPolicy
 from orienteer.policies.policy import Policy, Priorities, TrustedPages
+from orienteer.policies.policy_state import check_state
 from orienteer.wording import counted
 
 # Plain numbers, for arrays of states and for every step: a member of an Enum takes its time.
@@ -98,6 +99,7 @@ class Crawl:
         self.own_proof_holds = known_trust == 1.0  # a policy's proof does not reckon with redirects and the like
         self.blocked_pages = array("I")
         self._apply(policy.begin(self.web, trusted))
+        check_state(policy)
 
     def state(self, page: int) -> PageState:
         return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN
@@ -222,7 +224,7 @@ class Crawl:
         n_unasked: int,
         waiting: tuple[NDArray[np.uint32], NDArray[np.float64]],
     ) -> None:
-        """Take over what another Crawl of the same pages had come to (see crawl/checkpoint.py)."""
+        """Take over what another Crawl of the same pages had come to (see ledger/checkpoint.py)."""
         self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
         self.n_unasked = n_unasked
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)

@@ -25,6 +25,7 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText, heard_relevance
 from orienteer.policies.policy import Policy, Run, TrustedPages
+from orienteer.policies.policy_state import check_policy
 from orienteer.progress import Progress, silent
 
 _FIRST_STRETCH = 500
@@ -77,6 +78,8 @@ def simulate(
 
 def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:
     graph = web.graph
+    if not policy.knows_truth:  # those are for simulation only, and never kept
+        check_policy(policy)
     run = policy.run_on(web, trusted) if isinstance(policy, FocusedPolicy) else policy.run(graph, trusted)
     limit = min(goal.budget or graph.n_pages, graph.n_pages)
     believes_policy = policy.proves and not goal.by_certificate

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from orienteer.answers.answer import Fetched
 from orienteer.answers.headers import validators
 from orienteer.answers.meaning import Meaning, Verdict
+from orienteer.errors import InputError
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
@@ -49,6 +50,7 @@ class Ledger(Retelling):
             self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
         )
         self._unacknowledged = 0
+        self._noted: set[str] = set()  # what is said once in a run
         self._next_checkpoint = time.monotonic() + 30.0
         if self.database.n_urls() == 0:
             self.database.add_urls(0, plan.crawl.seeds)
@@ -147,7 +149,7 @@ class Ledger(Retelling):
         return len(self.crawl.frontier) - before
 
     def note(self, kind: str, host: int | None, detail: str) -> None:
-        """Write down something, be it about a host."""
+        """Write down something about a host, or about the crawl."""
         self.database.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
@@ -175,11 +177,22 @@ class Ledger(Retelling):
             self._next_checkpoint = now + max(60.0, (time.monotonic() - now) / _CHECKPOINT_SHARE)
 
     def checkpoint(self) -> None:
-        """Save what makes the next opening quick."""
+        """Save what makes the next opening quick, unless the policy has come to hold what cannot be saved."""
         self.acknowledge()
-        if self.setup.uses_checkpoints:
-            moment = {"position": np.array(self.position), "epoch": np.array(self.number)}
-            self.folder.write_checkpoint(checkpoint(self.crawl) | moment)
+        if not self.setup.uses_checkpoints:
+            return
+        try:
+            arrays = checkpoint(self.crawl)
+        except InputError as error:
+            return self._note_once("no checkpoint", str(error))
+        moment = {"position": np.array(self.position), "epoch": np.array(self.number)}
+        self.folder.write_checkpoint(arrays | moment)
+
+    def _note_once(self, kind: str, detail: str) -> None:
+        if kind not in self._noted:
+            self._noted.add(kind)
+            self.note(kind, None, detail)
+            self.acknowledge()
 
     def _enter(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,

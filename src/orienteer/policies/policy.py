@@ -8,6 +8,18 @@ lowest page id. It works in two ways that give the same order:
   page; both return the priorities that changed.
 - *As one run* on a whole graph, for simulation: `run` returns a Run that fetches in bulk. A policy that has none of
   its own takes its steps one after the other.
+
+What it knows from page to page is its *state*: its attributes. A live crawl may be killed at any moment. When it is
+resumed, a new policy is told everything again from `begin` on, or it gets the state that was saved in a checkpoint and
+is told the rest. Both must lead to the same order. So a policy promises:
+
+- Its attributes hold ordinary Python and NumPy: numbers, texts, arrays, lists, dicts, sets, dataclasses, enums, random
+  generators, nested at will (`policy_state.py` has the whole list). No function, no open file, no object of a class
+  that is none of these. This is checked after `begin`, before the first fetch. Where it breaks the promise later, its
+  crawl goes on, but no checkpoint can be made, and a resume tells everything again.
+- It keeps nothing anywhere else: not in a global variable, not in an attribute of the class.
+- The same events give the same priorities, also in another process. The order of a set must not matter, nor `hash` of a
+  text, nor the time. Random numbers come from a generator among its attributes that was made with a fixed number.
 """
 
 from __future__ import annotations

@@ -1,0 +1,80 @@
+"""Every policy fetches in the same order in a simulation, in a live crawl, and in one that was stopped and killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.policies.policy_spec import PolicySpec
+from tests.conftest import random_web
+from tests.faults.crawl_process import CrawlProcess
+from tests.faults.gate import Gate
+from tests.live.live_crawls import Told, crawled, hub, renumbered
+from tests.live.topics import LIVE_POLICIES, simulated_topic, spec_for, topic_for
+
+
+@pytest.mark.parametrize("until", [None, 0.8])
+@pytest.mark.parametrize("policy", LIVE_POLICIES)
+def test_one_worker_fetches_in_the_order_of_the_simulation(
+    policy: str, until: float | None, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
+    seeds = [site.url_of(page) for page in (3, 50, 120)]
+    topic = topic_for(policy, site, tmp_path, rng)
+    spec = spec_for(policy, site, tmp_path)
+    settings = {"crawl": {"workers": 1, "near_duplicates": "off"}}
+    with FakeWeb(site) as web:
+        report = crawled(web, seeds, tmp_path / "c", policy=spec, until=until, settings=settings, **topic)
+    told = Told(tmp_path / "c")
+    heard = simulated_topic(policy, site, told, tmp_path)
+    made = PolicySpec.parse(spec).make(damping=0.85)
+    trace = ori.simulate(renumbered(told, site), made, trust=[0, 1, 2], until=until, **heard)
+    assert told.order == trace.order.tolist()
+    assert report.stopped_because == trace.stopped_because
+    assert report.figures.certificate.lower == pytest.approx(trace.certificate.lower, abs=1e-8)
+    assert [web.count(url) for url in told.urls] == [told.order.count(page) for page in range(len(told.urls))]
+
+
+@pytest.mark.parametrize("policy", LIVE_POLICIES)
+def test_interruptions_do_not_change_the_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Also without checkpoints, which are only there to make it quick."""
+    site = GraphSite(random_web(rng, 80, 4.0, with_hosts=True))
+    spec = spec_for(policy, site, tmp_path)
+    named = {"policy": spec, "settings": {"crawl": {"workers": 1}}, **topic_for(policy, site, tmp_path, rng)}
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "whole", **named)
+        for budget in (7, 20, 30, None):
+            crawled(web, hub(site), tmp_path / "parts", budget=budget, **named)
+            if budget == 20:
+                (tmp_path / "parts" / "checkpoints" / "latest.npz").unlink()
+    assert Told(tmp_path / "parts").order == Told(tmp_path / "whole").order
+
+
+@pytest.mark.parametrize("policy", LIVE_POLICIES)
+def test_a_kill_does_not_change_the_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    """A process goes on from the checkpoint of another, and is killed on its way with `kill -9`."""
+    site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
+    gate = Gate(site)
+    settings = {"crawl": {"workers": 1, "commit_every_s": 0.01}}
+    named = {
+        "policy": spec_for(policy, site, tmp_path),
+        "settings": settings,
+        **topic_for(policy, site, tmp_path, rng),
+    }
+    folder = tmp_path / "parts"
+    with FakeWeb(gate) as web:
+        crawled(web, hub(site), tmp_path / "whole", **named)
+        crawled(web, hub(site), folder, budget=15, **named)
+        assert (folder / "checkpoints" / "latest.npz").exists()
+        gate.close_after(15)
+        with CrawlProcess([folder, "--quiet", "--budget", 1000]) as process:
+            gate.kill_at(process)
+        gate.open()
+        assert 15 <= len(Told(folder).order) <= 30
+        crawled(web, hub(site), folder, **named)
+    assert Told(folder).order == Told(tmp_path / "whole").order
