@@ -20,9 +20,9 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import estimate_of_folder
-from orienteer.store.survey import Survey
 from tests.conftest import random_web
 from tests.live.live_crawls import Tables, Told, crawled
 
@@ -172,7 +172,7 @@ def test_the_ranks_are_written_for_every_local_page(domain: Domain) -> None:
 def test_what_came_of_it_stays_in_the_folder(domain: Domain) -> None:
     report = live_estimate(domain.folder, EstimateSettings(budget=10, rounds=2))
     kept = estimate_of_folder(domain.folder)
-    with Survey(domain.folder / "crawl.db") as survey:
+    with DatabaseView(domain.folder / "crawl.db") as survey:
         assert kept["position"] == survey.next_position()
     told = json.loads(json.dumps(report.as_dict(100)))
     assert kept["outlook"] == told["outlook"]

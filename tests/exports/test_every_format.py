@@ -19,9 +19,9 @@ from orienteer.exports import all_exporters
 from orienteer.exports.exporter import EXPORTERS
 from orienteer.exports.staging import MARK
 from orienteer.store.archive import Archive
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
-from orienteer.store.survey import Survey
 from tests.exports.crawls import hostile_crawl, plain_crawl
 from tests.search.small_webs import SETTINGS, HandmadeCrawl
 from tests.small_disk import small_disk_at
@@ -91,7 +91,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         return call
 
     monkeypatch.setattr(Archive, "read_record", spoilt(Archive.read_record))
-    monkeypatch.setattr(Survey, "url", spoilt(Survey.url))
+    monkeypatch.setattr(DatabaseView, "url", spoilt(DatabaseView.url))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])

@@ -15,7 +15,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.focus.topic_web import TopicWeb, topic_web
-from orienteer.ledger.topic_reading import TopicToKeep, about_page
+from orienteer.ledger.topic_reading import LoadedTopic, about_page
 from orienteer.policies.focused import LinkWords
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.database import Database
@@ -30,7 +30,7 @@ ORCHIDS = ('kind = "keywords"', 'words = ["orchids"]', "threshold = 0.4")
 
 
 def seen(path: Path, topic: Path, **wanted: bool) -> TopicWeb:
-    return topic_web(path, TopicToKeep(topic), **wanted)
+    return topic_web(path, LoadedTopic(topic), **wanted)
 
 
 def urls_on_topic(found: TopicWeb) -> set[str]:

@@ -15,7 +15,7 @@ import pytest
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.folder_status import folder_status
-from orienteer.live.control import OUTPUT, StartedCrawl, ask_to_stop, why_not_on
+from orienteer.live.control import OUTPUT, StartedCrawl, ask_to_stop, resume_refusal
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock, holder_of
 from tests.cli.live_process import wait_until
@@ -45,7 +45,7 @@ def test_a_crawl_is_stopped_as_by_ctrl_c_and_gone_on_with(web: FakeWeb, tmp_path
     before = folder_status(crawl.folder)
     assert (before.report or {})["stopped_because"] == "interrupted"
     assert refused(crawl.folder) == f"{crawl.folder}: no crawl is running there"
-    assert why_not_on(before) is None
+    assert resume_refusal(before) is None
     started = StartedCrawl(crawl.folder)
     wait_until(lambda: holder_of(crawl.folder) == started.process)
     assert started.trouble() is None
@@ -127,18 +127,18 @@ def test_a_goal_that_is_reached_must_be_raised(web: FakeWeb, tmp_path: Path) -> 
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=10)
     found = folder_status(folder)
-    assert why_not_on(found) == "the budget of 10 pages is spent; allow more to go on"
-    assert why_not_on(found, budget=10) is not None
-    assert why_not_on(found, budget=11) is None
+    assert resume_refusal(found) == "the budget of 10 pages is spent; allow more to go on"
+    assert resume_refusal(found, budget=10) is not None
+    assert resume_refusal(found, budget=11) is None
     crawled(web, web.site.seeds, folder, until=0.3)
     found = folder_status(folder)
-    assert "30 % is proved already" in (why_not_on(found) or "")
-    assert why_not_on(found, until=0.4) is None
+    assert "30 % is proved already" in (resume_refusal(found) or "")
+    assert resume_refusal(found, until=0.4) is None
     with CrawlFolder.open(folder):
-        assert why_not_on(folder_status(folder)) == "the crawl is running"
+        assert resume_refusal(folder_status(folder)) == "the crawl is running"
 
 
 def test_nothing_left_is_not_gone_on_with(tmp_path: Path) -> None:
     with slow_web(20, (0.0, 0.001)) as web:
         crawled(web, web.site.seeds, tmp_path / "crawl")
-    assert "nothing is left to fetch" in (why_not_on(folder_status(tmp_path / "crawl"), budget=10_000) or "")
+    assert "nothing is left to fetch" in (resume_refusal(folder_status(tmp_path / "crawl"), budget=10_000) or "")

@@ -11,7 +11,7 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.explain import page_facts
-from orienteer.inspect.folder_status import Onlooker, folder_status
+from orienteer.inspect.folder_status import FolderWatcher, folder_status
 from orienteer.inspect.frontier_top import FrontierTop, retold_top, written_top
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.folder import CrawlFolder
@@ -133,7 +133,7 @@ def test_a_top_that_cannot_be_read_is_none(begun: Path, tmp_path: Path, text: st
 def test_an_onlooker_sees_what_is_new(web: FakeWeb, tmp_path: Path) -> None:
     """Looking on is the same as looking for the first time, also after pages have changed in a refresh."""
     folder = tmp_path / "crawl"
-    onlooker = Onlooker(folder)
+    onlooker = FolderWatcher(folder)
     for budget in (10, 40, 80):
         crawled(web, web.site.seeds, folder, budget=budget)
         assert onlooker.look() == folder_status(folder)
@@ -144,7 +144,7 @@ def test_an_onlooker_sees_what_is_new(web: FakeWeb, tmp_path: Path) -> None:
 def test_an_onlooker_notices_another_crawl_in_the_place_of_the_old_one(web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=50)
-    onlooker = Onlooker(folder)
+    onlooker = FolderWatcher(folder)
     onlooker.look()
     folder.rename(tmp_path / "old")
     crawled(web, web.site.seeds, folder, budget=20)

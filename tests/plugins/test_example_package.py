@@ -14,7 +14,7 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.store.survey import Survey
+from orienteer.store.database_view import DatabaseView
 from tests.conftest import random_web
 from tests.exports.crawls import plain_crawl
 from tests.plugins.commands import orienteer
@@ -63,7 +63,7 @@ def test_the_policy_crawls(example: dict[str, str], folder: Path) -> None:
         command = ["crawl", "http://a.test/1", "-o", "live", "--policy", "last-found", "--budget", "3", "--json"]
         command += ["--connect-to", web.address, "--delay", "0", "--connections", "1", "--ignore-robots"]
         orienteer(example, *command, folder=folder)
-    with Survey(folder / "live" / "crawl.db") as survey:
+    with DatabaseView(folder / "live" / "crawl.db") as survey:
         assert survey.urls([row.id for row in survey.fetched_rows()]) == [f"http://a.test/{k}" for k in (1, 3, 7)]
 
 

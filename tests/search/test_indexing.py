@@ -16,7 +16,7 @@ import pytest
 from orienteer.errors import OrienteerError
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex, search
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock
 from tests.search.small_webs import HandmadeCrawl, page
 
@@ -163,7 +163,7 @@ def test_global_ranks(crawl: HandmadeCrawl) -> None:
     update_index(crawl.path)
     with pytest.raises(OrienteerError, match="orienteer estimate"):
         search(crawl.path, "fruit", rank="global")
-    with FolderView.open(crawl.path) as folder:
+    with CrawlFolder.open(crawl.path) as folder:
         folder.write_ranks({"pages": np.array([0, 2]), "global": np.array([0.1, 0.9]), "local": np.array([0.5, 0.5])})
     report = update_index(crawl.path)
     assert (report.n_read, report.has_global_rank) == (0, True)

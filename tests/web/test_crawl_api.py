@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from orienteer.fake_web.server import FakeWeb
-from orienteer.inspect.folder_status import Onlooker
+from orienteer.inspect.folder_status import FolderWatcher
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
 from orienteer.web.app import create_app
@@ -183,13 +183,13 @@ def test_a_crawl_in_this_very_process_is_not_interrupted(web: FakeWeb, tmp_path:
 
 def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
-    look = Onlooker.look
+    look = FolderWatcher.look
 
-    def counted(onlooker: Onlooker, *args: Any) -> Any:
+    def counted(onlooker: FolderWatcher, *args: Any) -> Any:
         looks.append(threading.get_ident())
         return look(onlooker, *args)
 
-    monkeypatch.setattr(Onlooker, "look", counted)
+    monkeypatch.setattr(FolderWatcher, "look", counted)
     watch = create_app(small_crawl).state.watch
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: watch.now(), range(40)))

@@ -10,8 +10,8 @@ import pytest
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.search.search_index import SearchIndex
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.survey import Survey
 from orienteer.web import crawl_map
 from orienteer.web.crawl_map import CrawlMap, KeptMap
 from tests.conftest import random_web
@@ -22,7 +22,7 @@ from tests.web.wide_crawl import host_name, many_hosts, urls_of_hosts, written_c
 
 
 def map_of(folder: Path) -> CrawlMap:
-    with Survey(folder / "crawl.db") as survey:
+    with DatabaseView(folder / "crawl.db") as survey:
         return CrawlMap.of(survey)
 
 

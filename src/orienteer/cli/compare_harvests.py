@@ -85,14 +85,14 @@ def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progres
     """Policies hear what the topic says, which is the truth unless there are labels; and what to tell of it."""
     from orienteer.evaluate.harvest import TARGET, Task
     from orienteer.focus.topic_web import topic_web
-    from orienteer.ledger.topic_reading import TopicToKeep
+    from orienteer.ledger.topic_reading import LoadedTopic
     from orienteer.policies.policy import POLICIES
     from orienteer.seeds.value import values_in_file
 
     kinds = [POLICIES.find(name) for name in policies]
     known = topic_web(
         asked.web,
-        TopicToKeep(path),
+        LoadedTopic(path),
         format=asked.format,
         reads_links=any(getattr(kind, "reads_links", False) for kind in kinds),
         reads_pages=any(getattr(kind, "reads_pages", False) for kind in kinds),

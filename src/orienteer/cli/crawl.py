@@ -218,7 +218,7 @@ def run(
             report = session.run(live, watch)
     is_over = report.stopped_because is not StopReason.INTERRUPTED
     indexed = indexed_at_the_end(folder, quiet or json) if index and is_over else None
-    with display.readers_may_leave():
+    with display.ignore_broken_pipe():
         if json:
             display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))
         else:

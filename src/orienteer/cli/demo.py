@@ -48,7 +48,7 @@ def demo(
         return
     with tempfile.TemporaryDirectory(prefix="orienteer-demo-") as scratch, _served(site) as web:
         stage = Stage(site, web, Path(scratch), keep or Path(scratch) / "crawl")
-        with display.readers_may_leave():
+        with display.ignore_broken_pipe():
             _tell(stage)
             _say_how_to_see_it(stage, keep, serve)
         if serve:
@@ -64,11 +64,11 @@ def _served(site: CommunitySite) -> Iterator[FakeWeb]:
     from orienteer.fake_web.server import FakeWeb
 
     changing = ChangingSite(site, "etag")
-    with ExitStack() as until_the_end:
+    with ExitStack() as stack:
         try:
-            web = until_the_end.enter_context(FakeWeb(changing, _PORT))
+            web = stack.enter_context(FakeWeb(changing, _PORT))
         except InputError:
-            web = until_the_end.enter_context(FakeWeb(changing))
+            web = stack.enter_context(FakeWeb(changing))
         yield web
 
 

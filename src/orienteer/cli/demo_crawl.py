@@ -68,7 +68,7 @@ def _reached_by_chance(folder: Path) -> float:
 
 
 def crawl_and_compare(stage: Stage, start: StartPages) -> None:
-    """Part 2: the crawl, killed and gone on with; and the same in the simplest order."""
+    """Part 2: the crawl, killed and resumed; and the same in the simplest order."""
     stage.begin("2. What to fetch next, and when to stop")
     stage.say(
         f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is proved to be fetched."
@@ -127,9 +127,9 @@ def _wait_for(process: subprocess.Popen[bytes], stage: Stage) -> None:
 
 def _acknowledged(folder: Path) -> frozenset[str]:
     """The URLs of the pages that a crawl would still have after its end by force."""
-    from orienteer.store.survey import Survey
+    from orienteer.store.database_view import DatabaseView
 
-    with suppress(OrienteerError), Survey(folder / "crawl.db") as survey:  # OrienteerError: there is nothing yet
+    with suppress(OrienteerError), DatabaseView(folder / "crawl.db") as survey:  # OrienteerError: there is nothing yet
         return frozenset(survey.urls([page for page, _, _ in survey.all_states()]))
     return frozenset()
 
@@ -166,9 +166,9 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
 
 def _calendar_pages(folder: Path) -> tuple[int, int]:
     """How many pages of the calendar a crawl has, and how many it knows besides."""
-    from orienteer.store.survey import Survey
+    from orienteer.store.database_view import DatabaseView
 
-    with Survey(folder / "crawl.db") as survey:
+    with DatabaseView(folder / "crawl.db") as survey:
         n_known = sum(block.count(_CALENDAR.encode()) for block in survey.url_blocks())
     n_fetched = sum(_CALENDAR in url for url in _acknowledged(folder))
     return n_fetched, n_known - n_fetched

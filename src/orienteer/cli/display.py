@@ -65,7 +65,7 @@ def _new_bars() -> Any:
 
 
 @contextmanager
-def readers_may_leave() -> Iterator[None]:
+def ignore_broken_pipe() -> Iterator[None]:
     """What is printed inside need not be read to its end: a closed pipe (`| head`) or terminal is no error."""
     try:
         yield

@@ -70,7 +70,7 @@ def estimate(
     if folder is None:
         raise InputError("which domain? Name a crawl folder, or a graph with --graph and --local")
     report = _run(folder, budget, given, again, quiet or json)
-    with display.readers_may_leave():
+    with display.ignore_broken_pipe():
         _tell(report, out, top, json)
     if not report.goal_reached:
         raise typer.Exit(3)

@@ -10,6 +10,7 @@ fetched and is there. A redirect is another name of the page that it leads to; w
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +24,12 @@ from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.local_web import page_names
 from orienteer.ledger.topic_reading import topic_threshold
+from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 from orienteer.search.page_columns import CrawlRanks, crawl_ranks
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
-from orienteer.store.survey import Survey
 from orienteer.url import canonical_url, host_of, site_of
 
 Mask = NDArray[np.bool_]
@@ -49,7 +51,7 @@ class PageFilter:
 class ExportedCrawl:
     """The pages of a crawl as arrays over all its URLs, by their ids."""
 
-    def __init__(self, crawl: FolderView, survey: Survey, wanted: PageFilter, progress: Progress) -> None:
+    def __init__(self, crawl: FolderView, survey: DatabaseView, wanted: PageFilter, progress: Progress) -> None:
         self.path = crawl.path
         self.archive = crawl.archive
         self.survey = survey
@@ -58,33 +60,31 @@ class ExportedCrawl:
         self._wanted = wanted
         self._progress = progress
         self._n_urls = survey.n_urls()
-        self._read_heads()
+        self._read_rows()
         self.pages = self._filtered()
 
-    def _read_heads(self) -> None:
+    def _read_rows(self) -> None:
         """The fetched pages in order, and their properties by id."""
         n_urls = self._n_urls
-        self._order: NDArray[np.int64] = np.zeros(0, np.int64)
         self.is_redirect, self.is_archived, self._noindex = np.zeros((3, n_urls), np.bool_)
         self._repeats = np.arange(n_urls)
         self.relevance = np.full(n_urls, np.nan)
-        order = [self._order]
-        for heads in self.survey.fetched_heads():
-            ids, is_redirect, is_archived, noindex, repeats, relevance = zip(*heads, strict=True)
-            pages = np.array(ids, np.int64)
-            self.is_redirect[pages] = is_redirect
-            self.is_archived[pages] = is_archived
-            self._noindex[pages] = noindex
-            self._repeats[pages] = [page if other is None else other for page, other in zip(ids, repeats, strict=True)]
-            self.relevance[pages] = np.array(relevance, np.float64)
-            order.append(pages)
-        self._order = np.concatenate(order)
+        order = array("q")
+        for row in self.survey.fetched_rows():
+            page = row.id
+            order.append(page)
+            self.is_redirect[page] = row.outcome == Outcome.REDIRECT
+            self.is_archived[page] = row.archived is not None
+            self._noindex[page] = row.noindex
+            self._repeats[page] = page if row.repeats is None else row.repeats
+            self.relevance[page] = np.nan if row.relevance is None else row.relevance
+        self.order = np.frombuffer(order, np.int64) if order else np.zeros(0, np.int64)
 
     # -- which pages --------------------------------------------------------------------------------------------
 
     def _filtered(self) -> Mask:
         is_page = np.zeros(self._n_urls, np.bool_)
-        is_page[self._order] = True
+        is_page[self.order] = True
         is_page &= ~self.is_redirect
         if not is_page.any():
             raise InputError(f"{self.path}: the crawl has fetched no page yet, so there is nothing to export")
@@ -127,7 +127,7 @@ class ExportedCrawl:
         if self._wanted.all_pages:
             return candidates
         indexable = self._kept(candidates, ~self._noindex, "not to be indexed")
-        in_order = self._order[indexable[self._order]]
+        in_order = self.order[indexable[self.order]]
         _, first = np.unique(self.groups[in_order], return_index=True)
         distinct = np.zeros(self._n_urls, np.bool_)
         distinct[in_order[first]] = True

@@ -55,7 +55,6 @@ def _text_page(crawl: ExportedCrawl, reader: ContentReader, row: PageRow, url: s
     assert row.archived is not None
     content = reader.content(row.archived, row.content_type, url)
     added = crawl.survey.added(row.id) or Additions()
-    repeats = row.near_duplicate_of if row.duplicate_of is None else row.duplicate_of
     return TextPage(
         url=url,
         title=encodable(content.title),
@@ -71,7 +70,7 @@ def _text_page(crawl: ExportedCrawl, reader: ContentReader, row: PageRow, url: s
         local_rank=crawl.local_rank(row.id),
         global_rank=crawl.global_rank(row.id),
         relevance=row.relevance,
-        repeats=None if repeats is None else crawl.url(repeats),
+        repeats=None if row.repeats is None else crawl.url(row.repeats),
         noindex=row.noindex,
         other_names=crawl.other_names(row.id),
         tags=list(added.tags),

@@ -62,7 +62,7 @@ def _pyarrow() -> Any:
 
 def _links_between(crawl: ExportedCrawl, wanted: Mask) -> LinkGraph:
     """The links between these pages, numbered in the order they were fetched."""
-    ids = np.array([head.id for heads in crawl.survey.fetched_heads() for head in heads if wanted[head.id]], np.int64)
+    ids = crawl.order[wanted[crawl.order]]
     numbers = np.full(len(wanted) + 1, -1)  # the last one for what is no page
     numbers[ids] = np.arange(len(ids))
     stands_for = np.full(int(crawl.groups.max(initial=-1)) + 1, -1)

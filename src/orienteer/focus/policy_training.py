@@ -11,7 +11,7 @@ import numpy as np
 from orienteer.errors import InputError, unknown_name
 from orienteer.focus.topic_web import TopicWeb, topic_web
 from orienteer.inspect.snapshot import is_crawl_folder
-from orienteer.ledger.topic_reading import TopicToKeep
+from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.policies.model_file import trained_policies
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.policies.trained import TrainedPolicy
@@ -44,7 +44,7 @@ def policy_trained_on(
     policy = trained_policies()[spec.name](**spec.settings)
     if not sites:
         raise InputError(f"{spec.name} needs sites to learn from: crawl folders, or WARC files")
-    named = None if topic is None else TopicToKeep(topic)
+    named = None if topic is None else LoadedTopic(topic)
     webs = [_site(path, named or _own_topic(path), policy, progress) for path in sites]
     thresholds = {web.threshold: path for web, path in zip(webs, sites, strict=True)}
     if len(thresholds) > 1:
@@ -58,14 +58,14 @@ def policy_trained_on(
     ]
 
 
-def _own_topic(path: Path) -> TopicToKeep:
+def _own_topic(path: Path) -> LoadedTopic:
     own = path / "topic.toml"
     if not is_crawl_folder(path) or not own.exists():
         raise InputError(f"{path}: this is no crawl with a topic; say what is relevant there (--topic FILE)")
-    return TopicToKeep(own)
+    return LoadedTopic(own)
 
 
-def _site(path: Path, topic: TopicToKeep, policy: TrainedPolicy, progress: Progress) -> TopicWeb:
+def _site(path: Path, topic: LoadedTopic, policy: TrainedPolicy, progress: Progress) -> TopicWeb:
     web = topic_web(path, topic, reads_links=policy.reads_links, reads_pages=policy.reads_pages, progress=progress)
     if web.web.text is None:
         raise InputError(f"{path}: there are no texts in it, so that {policy.name} has nothing to learn from")

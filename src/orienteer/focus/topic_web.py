@@ -29,13 +29,13 @@ from orienteer.graph.page_names import page_named
 from orienteer.inspect.archived_page import archived_page
 from orienteer.inspect.snapshot import is_crawl_folder, web_of_crawl
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.topic_reading import TopicToKeep
+from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.pages.states import PageState
 from orienteer.policies.focused import LabelledWeb
 from orienteer.progress import Progress, silent
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
-from orienteer.store.survey import Survey
 from orienteer.topics.labels import Labels
 from orienteer.topics.topic import PageContent, Topic
 from orienteer.warc.archived_answers import html_pages
@@ -82,7 +82,7 @@ class TopicWeb:
 
 def topic_web(
     path: Path,
-    topic: TopicToKeep,
+    topic: LoadedTopic,
     *,
     format: str | None = None,
     reads_links: bool = True,
@@ -97,7 +97,7 @@ def topic_web(
     return _of_graph(path, topic.topic, format, progress)
 
 
-def _of_crawl(path: Path, kept: TopicToKeep, reads_links: bool, reads_pages: bool, progress: Progress) -> TopicWeb:
+def _of_crawl(path: Path, kept: LoadedTopic, reads_links: bool, reads_pages: bool, progress: Progress) -> TopicWeb:
     topic = kept.topic
     with FolderView.open(path) as folder:
         survey = folder.database
@@ -122,7 +122,7 @@ def _of_crawl(path: Path, kept: TopicToKeep, reads_links: bool, reads_pages: boo
 
 
 def _facts(
-    survey: Survey, pages: NDArray[np.int64]
+    survey: DatabaseView, pages: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
     """Of these pages of a crawl: whether there was an answer, whether that was a page, its relevance as kept or NaN."""
     is_answered, is_page = np.zeros((2, survey.n_urls()), np.bool_)
@@ -137,7 +137,7 @@ def _facts(
 
 
 def _archived_pages(
-    folder: FolderView, survey: Survey, numbers: NDArray[np.int64], graph: LinkGraph, progress: Progress
+    folder: FolderView, survey: DatabaseView, numbers: NDArray[np.int64], graph: LinkGraph, progress: Progress
 ) -> ReadPages:
     """The pages in the archive of a crawl, with their numbers in the graph."""
     assert graph.urls is not None
@@ -145,9 +145,9 @@ def _archived_pages(
     for batch in survey.readable_pages():
         for page in batch:
             number = int(numbers[page.id])
-            if number >= 0:
+            if number >= 0 and page.archived is not None:
                 url = graph.urls[number]
-                yield number, archived_page(folder.archive, page.place, page.content_type, url)
+                yield number, archived_page(folder.archive, page.archived, page.content_type, url)
                 n_read += 1
         progress("reading pages", n_read, int((numbers >= 0).sum()))
 

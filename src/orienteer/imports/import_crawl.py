@@ -27,10 +27,10 @@ from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport
+from orienteer.imports.importer import Importer, Told
 from orienteer.imports.listed import Listed
 from orienteer.imports.seeds import expect_known, guessed_seeds
 from orienteer.imports.sources import Kind, Source, sources_of, stated_seeds
-from orienteer.imports.telling import Importer, Told
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
@@ -42,9 +42,9 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.archive import Archive
+from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import explained
 from orienteer.store.folder import CrawlFolder, place_for_new_crawl
-from orienteer.store.survey import IMPORTED_TIMES
 from orienteer.warc.files import archive_files
 from orienteer.wording import counted
 

@@ -12,8 +12,8 @@ from orienteer.arrays import grown
 from orienteer.frontier.seen import SeenUrls
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
+from orienteer.store.database_view import DatabaseView, Group
 from orienteer.store.failures import damaged
-from orienteer.store.survey import Group, Survey
 
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED)
 _STAGE = "reading the crawl"
@@ -43,7 +43,7 @@ class DoneTally:
         self._repeats: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._names: dict[str, int] = {}  # of outcomes
 
-    def catch_up(self, survey: Survey, progress: Progress = silent) -> None:
+    def catch_up(self, survey: DatabaseView, progress: Progress = silent) -> None:
         """Count what has happened since the last time."""
         number_urls(self.seen, survey, progress)
         self._make_room()
@@ -93,7 +93,7 @@ class DoneTally:
         self._outcomes = grown(self._outcomes, n_urls)
 
 
-def number_urls(seen: SeenUrls, survey: Survey, progress: Progress = silent) -> None:
+def number_urls(seen: SeenUrls, survey: DatabaseView, progress: Progress = silent) -> None:
     """Number the URLs of a crawl that are not numbered yet, as the crawl has numbered them."""
     n_urls = survey.n_urls()
     try:

@@ -14,9 +14,9 @@ from orienteer.ledger.scope import Scope
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.archive import Archive
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
-from orienteer.store.survey import Survey
 from orienteer.store.visits import Revisits
 from orienteer.url import canonical_url
 
@@ -141,7 +141,7 @@ def _candidates(text: str) -> list[str]:
     return [url, f"{'http' if scheme == 'https' else 'https'}://{rest}"]
 
 
-def _scope(survey: Survey, plan: CrawlPlan) -> Scope:
+def _scope(survey: DatabaseView, plan: CrawlPlan) -> Scope:
     """The scope of a crawl: that of its seeds, and of what they redirect to."""
     scope = Scope(plan.scope, plan.crawl.seeds)
     if survey.n_urls() == 0:
@@ -152,12 +152,12 @@ def _scope(survey: Survey, plan: CrawlPlan) -> Scope:
     return scope
 
 
-def _source(survey: Survey, source: int, page: int) -> Source:
+def _source(survey: DatabaseView, source: int, page: int) -> Source:
     row = survey.page(source)
     return Source(survey.url(source), is_other_name=row is not None and row.redirect_to == page)
 
 
-def _facts_of_row(survey: Survey, archive: Archive, row: PageRow) -> dict[str, Any]:
+def _facts_of_row(survey: DatabaseView, archive: Archive, row: PageRow) -> dict[str, Any]:
     others = ("redirect_to", "duplicate_of", "near_duplicate_of")
     pages = {name: getattr(row, name) for name in others}
     if row.state == PageState.FAILED and len(row.outside):
@@ -174,7 +174,7 @@ def _facts_of_row(survey: Survey, archive: Archive, row: PageRow) -> dict[str, A
     return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(_COUNTS_AS_FETCHED)}
 
 
-def _host_trouble(survey: Survey, page: int) -> str | None:
+def _host_trouble(survey: DatabaseView, page: int) -> str | None:
     """What was noted when the page's host was given up."""
     host = int(seen_urls(survey).hosts[page])
     notes = [

@@ -19,9 +19,9 @@ from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
+from orienteer.store.database_view import DatabaseView, Group
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
-from orienteer.store.survey import Group, Survey
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class FolderStatus:
         }
 
 
-class Onlooker:
+class FolderWatcher:
     """Looks at a crawl folder again and again: the first time it reads through all URLs and pages, then what is new.
 
     One thread may use it. Nothing is written, and the database is held for the time of a look only.
@@ -156,7 +156,7 @@ class Onlooker:
                 report=report,
             )
 
-    def _catch_up(self, survey: Survey, progress: Progress) -> None:
+    def _catch_up(self, survey: DatabaseView, progress: Progress) -> None:
         file = survey.path.stat().st_ino
         if file != self._file or survey.next_position() < self._tally.position:
             self._file, self._tally = file, DoneTally()
@@ -165,10 +165,10 @@ class Onlooker:
 
 def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
     """How the crawl in this folder stands. Reads through all of its URLs and pages; nothing is written."""
-    return Onlooker(path).look(max_hosts, progress)
+    return FolderWatcher(path).look(max_hosts, progress)
 
 
-def seen_urls(survey: Survey, progress: Progress = silent) -> SeenUrls:
+def seen_urls(survey: DatabaseView, progress: Progress = silent) -> SeenUrls:
     """The URLs of a crawl with their hosts, numbered as the crawl has numbered them."""
     seen = SeenUrls(secrets.token_bytes(16))
     number_urls(seen, survey, progress)

@@ -37,10 +37,10 @@ from orienteer.policies.focused import AboutPage
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.failures import damaged
 from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.history import DonePages
-from orienteer.store.survey import Survey
 from orienteer.warc.files import warc_files
 
 _NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)
@@ -80,13 +80,13 @@ def replay(
     text = settings_of_folder(path) if path.is_dir() else None
     settings = _settings_from(path, seeds) if text is None else _settings_of(path, text, seeds)
     spec = PolicySpec.parse(policy or settings.policy)
-    with ExitStack() as until_the_end:
+    with ExitStack() as stack:
         about: About = _nothing
         knowing = spec
         if text is None:
             web, named = read_archives(warc_files(path), settings.seeds, progress), _NO_PAGES
         else:
-            survey = until_the_end.enter_context(Survey(path / "crawl.db"))
+            survey = stack.enter_context(DatabaseView(path / "crawl.db"))
             web, named, relevance = _stored_web(survey, progress)
             if settings.topic:
                 if spec.name == PolicySpec.parse(settings.policy).name:
@@ -146,11 +146,13 @@ def _nothing(page: int) -> AboutPage | None:
     return None
 
 
-def _kept_about(survey: Survey, relevance: NDArray[np.float64], page: int) -> AboutPage | None:
+def _kept_about(survey: DatabaseView, relevance: NDArray[np.float64], page: int) -> AboutPage | None:
     return None if np.isnan(relevance[page]) else about_page(survey, page, float(relevance[page]))
 
 
-def _stored_web(survey: Survey, progress: Progress) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64]]:
+def _stored_web(
+    survey: DatabaseView, progress: Progress
+) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64]]:
     """What the database of a crawl folder knows, the pages that sitemaps named, and the relevance of all, or NaN."""
     hosts = seen_urls(survey, progress).hosts
     urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))

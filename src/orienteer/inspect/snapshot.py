@@ -14,10 +14,10 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.failures import damaged
 from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.history import DonePages
-from orienteer.store.survey import Survey
 
 
 class CrawlWeb(NamedTuple):
@@ -47,14 +47,14 @@ def is_crawl_folder(path: Path) -> bool:
 def web_at(path: Path, format: str | None = None, progress: Progress = silent) -> CrawlWeb:
     """The web of a crawl folder, or of a graph in any other file or folder."""
     if format is None and is_crawl_folder(path):
-        with Survey(path / "crawl.db") as database:
+        with DatabaseView(path / "crawl.db") as database:
             return web_of_crawl(database, progress)
     return CrawlWeb.of_graph(LinkGraph.load(path, format, progress=progress))
 
 
 def graph_of_crawl(path: Path) -> LinkGraph:
     """The graph that the crawl in this folder knows; another process may go on crawling meanwhile."""
-    with Survey(path / "crawl.db") as database:
+    with DatabaseView(path / "crawl.db") as database:
         return web_of_crawl(database).graph
 
 

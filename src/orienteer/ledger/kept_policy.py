@@ -19,7 +19,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import policy_model_path
 
 
-class PolicyToKeep:
+class LoadedPolicy:
     """The policy of a plan, on its way into the folder of the crawl. What is wrong with it is said now.
 
     `plan` is what the folder is to hold.

@@ -135,7 +135,7 @@ class CrawlPlan:
         return tomli_w.dumps({part.name: to_table(getattr(self, part.name)) for part in fields(self)})
 
     def continued(self, new: CrawlPlan) -> CrawlPlan:
-        """This crawl gone on with under new settings; refuses those that would make it another crawl."""
+        """This crawl, resumed with new settings; refuses those that would make it another crawl."""
         for name in ("seeds", "trust", "policy", "damping", "topic"):
             old_value, new_value = getattr(self.crawl, name), getattr(new.crawl, name)
             if old_value != new_value:

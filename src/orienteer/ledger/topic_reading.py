@@ -28,7 +28,7 @@ from orienteer.topics.topic_file import TopicFile, load_topic
 _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
-class TopicToKeep:
+class LoadedTopic:
     """A topic file, with what was learned, on its way into the folder of a crawl. What is wrong with it is said now."""
 
     def __init__(self, path: Path) -> None:

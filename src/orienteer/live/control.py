@@ -1,4 +1,4 @@
-"""A crawl stopped and gone on with from beside: by whoever watches its folder.
+"""Stop or resume a crawl from another process, by its folder.
 
 Stopping asks the process that holds the folder's lock to come to its end, as Ctrl-C would. Going on starts the command
 `orienteer crawl DIR` as a process of its own, which outlives the one that started it.
@@ -24,7 +24,7 @@ from orienteer.store.failures import explained
 from orienteer.store.lock import LOCK, holder_of
 from orienteer.wording import counted, goal_share, plain
 
-OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from beside
+OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from another process
 _READ_BYTES = 4096
 _PROCESSES = Path("/proc")
 # Exit codes of a crawl that did what it could: its goal was reached, or it stopped for another reason.
@@ -57,7 +57,7 @@ def ask_to_stop(path: Path) -> int:
 
 
 class StartedCrawl:
-    """A crawl that was started from beside; it goes on when this process is gone."""
+    """A crawl that was started from another process; it goes on when this process is gone."""
 
     def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
         """Go on with the crawl in this folder, with another goal where one is given."""
@@ -103,7 +103,7 @@ class StartedCrawl:
         return plain(lines[-1], 500).removeprefix("orienteer: ") if lines else ""
 
 
-def why_not_on(found: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:
+def resume_refusal(found: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:
     """Why it would be of no use to go on with this goal, in one line; None if it may be."""
     if found.holder is not None:
         return "the crawl is running"

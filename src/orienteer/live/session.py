@@ -14,11 +14,11 @@ from orienteer.graph.coverage import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
-from orienteer.ledger.kept_policy import PolicyToKeep
+from orienteer.ledger.kept_policy import LoadedPolicy
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
-from orienteer.ledger.topic_reading import TopicToKeep
+from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.epoch import ready_for_refresh
 from orienteer.live.figures import Figures, Watch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl
@@ -168,8 +168,8 @@ def opened(
     `hooks` those that the plan names are run, which must be installed.
     """
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
-    to_keep = None if topic is None else TopicToKeep(topic)
-    policy = PolicyToKeep(plan, path)
+    to_keep = None if topic is None else LoadedTopic(topic)
+    policy = LoadedPolicy(plan, path)
     plan = policy.plan
     with (
         closing(make_fetcher(plan.fetch)) as fetcher,

@@ -32,11 +32,12 @@ from orienteer.search.page_columns import FILE, write_columns
 from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, way_of
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.failures import explained
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import LOCK, FolderLock
+from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import PageTexts
-from orienteer.store.survey import Readable, Survey
 
 MAX_GHOST_SHARE = 0.2
 TEXTS = "pages.db"
@@ -137,7 +138,7 @@ class _Indexing:
     """One run of it."""
 
     def __init__(
-        self, crawl: FolderView, survey: Survey, index: Path, threshold: float | None, progress: Progress
+        self, crawl: FolderView, survey: DatabaseView, index: Path, threshold: float | None, progress: Progress
     ) -> None:
         self._crawl, self._survey, self._index = crawl, survey, index
         self._threshold = threshold
@@ -200,7 +201,7 @@ class _Indexing:
         pages, relevance, repeats = zip(*found, strict=True) if found else ((), (), ())
         return n_read, _Wanted(np.array(pages, np.int64), np.array(relevance), np.array(repeats, np.int64))
 
-    def _is_wanted(self, page: Readable) -> bool:
+    def _is_wanted(self, page: PageRow) -> bool:
         is_on_topic = self._threshold is None or (page.relevance or 0.0) >= self._threshold
         return is_on_topic and not page.noindex
 
@@ -258,6 +259,6 @@ class _Indexing:
         return others
 
 
-def _figures(page: Readable) -> tuple[int, float, int]:
+def _figures(page: PageRow) -> tuple[int, float, int]:
     relevance = float("nan") if page.relevance is None else page.relevance
     return page.id, relevance, page.id if page.repeats is None else page.repeats

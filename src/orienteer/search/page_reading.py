@@ -13,8 +13,8 @@ from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import archived_page
 from orienteer.store.archive import Archive, Position
+from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import PageText
-from orienteer.store.survey import Readable
 
 _MAX_CHARS = 1_000_000
 _MAX_ANCHOR_CHARS = 100
@@ -26,9 +26,9 @@ def stamp_of(*facts: object) -> int:
     return int.from_bytes(hashlib.blake2b(repr(facts).encode(), digest_size=8).digest(), signed=True)
 
 
-def content_stamp(page: Readable) -> int:
+def content_stamp(page: PageRow) -> int:
     """Tells one content of a page from another: what changes is archived anew."""
-    return stamp_of(page.place, page.noindex)
+    return stamp_of(page.archived, page.noindex)
 
 
 class ContentReader:
@@ -60,9 +60,10 @@ class ArchiveReader(ContentReader):
         super().__init__(archive)
         self._seen = seen
 
-    def read(self, page: Readable, url: str) -> PageText:
+    def read(self, page: PageRow, url: str) -> PageText:
         """What a page says. Of one that asks not to be indexed only its links are kept."""
-        content = self.content(page.place, page.content_type, url)
+        assert page.archived is not None
+        content = self.content(page.archived, page.content_type, url)
         anchors = self._anchors(page, content)
         head = PageText(page.id, content_stamp(page), url, page.time, anchors=anchors)
         if page.noindex:
@@ -74,7 +75,7 @@ class ArchiveReader(ContentReader):
             text=_blocks(encodable(content.text[:_MAX_CHARS])),
         )
 
-    def _anchors(self, page: Readable, content: Page) -> list[tuple[int, str]]:
+    def _anchors(self, page: PageRow, content: Page) -> list[tuple[int, str]]:
         """The links that the crawl knows, with words to them."""
         found = [
             (link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)

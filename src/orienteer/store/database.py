@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.pages.added import Additions
+from orienteer.pages.states import PageState
 from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
-from orienteer.store.page_row import COLUMNS, FETCHED, PageRow, blob_of, page_ids
+from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
 
 _URLS_PER_BLOCK = 100_000
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
@@ -117,7 +118,7 @@ class Database(EpochTables):
     def all_links(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         """All fetched pages in the order they were done, with their links, inside the scope and outside."""
         sql = "SELECT id, links, outside FROM page WHERE state = ? ORDER BY position"
-        for page, inside, outside in self._rows(sql, FETCHED):
+        for page, inside, outside in self._rows(sql, int(PageState.FETCHED)):
             with self._expecting_damage():
                 links = page_ids([inside, outside])
             yield page, links

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.pages.states import PageState
 from orienteer.store.connection import Connection
 from orienteer.store.history import DonePages
-from orienteer.store.page_row import FETCHED, blob_of, page_ids
+from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
 PAGES_PER_BATCH = 20_000
@@ -113,7 +114,7 @@ def _heard(row: tuple[Any, ...]) -> tuple[Any, ...]:
     These need not be all that is known of the page: if it could not be had, what was known of it is kept.
     """
     position, page, state, redirect_to, links, kind, relevance = row
-    if state != FETCHED:
+    if state != PageState.FETCHED:
         links, relevance = b"", None
     elif redirect_to >= 0:
         links = blob_of([redirect_to])

@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Self
 
 from orienteer.store.archive import Archive
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_files import DATABASE, FolderFiles, archive_end, expect_crawl
-from orienteer.store.survey import Survey
 
 
 class FolderView(FolderFiles):
     """`FolderView.open(path)`; the database is that of one moment: what is committed later is not seen."""
 
-    database: Survey
+    database: DatabaseView
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """The crawl in a folder; one line where there is none."""
         expect_crawl(path)
-        database = Survey(path / DATABASE)
+        database = DatabaseView(path / DATABASE)
         try:
             archive = Archive(path / "archive", archive_end(database), read_only=True)
         except BaseException:

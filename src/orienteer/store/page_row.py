@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.store.archive import Position
 
-FETCHED = 2  # the state of a page that came: a PageState, which the layers above give a name
 NO_LINKS: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
@@ -51,6 +50,11 @@ class PageRow(NamedTuple):
         if self.archive_file is None or self.archive_offset is None or self.archive_bytes is None:
             return None
         return Position(self.archive_file, self.archive_offset, self.archive_bytes)
+
+    @property
+    def repeats(self) -> int | None:
+        """The page that it repeats, exactly or nearly."""
+        return self.near_duplicate_of if self.duplicate_of is None else self.duplicate_of
 
     def stored(self) -> tuple[Any, ...]:
         """The values as SQLite takes them."""

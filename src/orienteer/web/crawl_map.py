@@ -25,7 +25,7 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.graph.regions import Kind, Masses, common_ending, masses_between, regions_of
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.local_web import local_web, url_batches
-from orienteer.store.survey import Survey
+from orienteer.store.database_view import DatabaseView
 
 MAX_CIRCLES = 5_000
 _LINKS_OF_EACH = 3  # to and from every region
@@ -79,7 +79,7 @@ class CrawlMap:
     urls: UrlTable
 
     @classmethod
-    def of(cls, survey: Survey) -> CrawlMap:
+    def of(cls, survey: DatabaseView) -> CrawlMap:
         """The map of what the crawl has fetched so far, which may be nothing."""
         position = survey.next_position()
         try:
@@ -196,7 +196,7 @@ class KeptMap:
         self._next_s = 0.0  # until then it may be behind
 
     def current(self) -> CrawlMap:
-        with self._lock, Survey(self._database) as survey:
+        with self._lock, DatabaseView(self._database) as survey:
             if self._map is None or (self._map.position != survey.next_position() and time.monotonic() >= self._next_s):
                 started = time.monotonic()
                 self._map = CrawlMap.of(survey)

@@ -11,7 +11,7 @@ from typing import Any
 from orienteer.crawl.crawl import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.done_tally import HostPages
-from orienteer.inspect.folder_status import FolderStatus, Onlooker
+from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
 from orienteer.inspect.frontier_top import FrontierTop, retold_top, written_top
 from orienteer.inspect.status_in_words import (
     coverage_in_words,
@@ -19,7 +19,7 @@ from orienteer.inspect.status_in_words import (
     goal_in_words,
     stopped_in_words,
 )
-from orienteer.live.control import StartedCrawl, ask_to_stop, why_not_on
+from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.lock import holder_of
@@ -48,16 +48,16 @@ class CrawlNow:
     """How a crawl stands.
 
     `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
-    crawl that was started last from here has come to nothing. `why_not_on` says why it would be of no use to go on with
-    the goal as it is. Counts of pages are of all epochs, `n_done` of the present one: the pages a host was asked for.
-    `lower`, `upper` and `blocked` are what is proved in it.
+    crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
+    it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
+    asked for. `lower`, `upper` and `blocked` are what is proved in it.
     """
 
     phase: str
     process: int | None
     stopped: str
     trouble: str | None
-    why_not_on: str | None
+    resume_refusal: str | None
     goal: str
     goal_reached: bool
     until: float | None
@@ -117,7 +117,7 @@ class CrawlWatch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._onlooker = Onlooker(path)
+        self._onlooker = FolderWatcher(path)
         self._looking = threading.Lock()
         self._now: CrawlNow | None = None
         self._status: FolderStatus | None = None
@@ -175,7 +175,7 @@ class CrawlWatch:
         with self._looking:
             if holder_of(self.path) is not None or (self._started is not None and not self._started.has_ended):
                 raise CrawlFolderError(f"{self.path}: the crawl is running already")
-            refused = why_not_on(self._onlooker.look(_HOSTS_SHOWN), until, budget)
+            refused = resume_refusal(self._onlooker.look(_HOSTS_SHOWN), until, budget)
             if refused is not None:
                 raise CrawlFolderError(refused)
             self._started = started = StartedCrawl(self.path, until, budget)
@@ -196,7 +196,7 @@ class CrawlWatch:
         def retell() -> None:
             try:
                 self._retold = retold_top(self.path)
-            except OrienteerError:  # then there is nothing to show; the crawl says why when it is gone on with
+            except OrienteerError:  # then there is nothing to show; the crawl says why when it is resumed
                 self._retold = FrontierTop(now.epoch, now.position, now.policy, 0, ())
 
         self._retelling = threading.Thread(target=retell, name="frontier", daemon=True)
@@ -212,7 +212,7 @@ class CrawlWatch:
             process=status.holder or None,
             stopped=stopped_in_words(status),
             trouble=None if self._started is None or is_running else self._started.trouble(),
-            why_not_on=None if is_running else why_not_on(status),
+            resume_refusal=None if is_running else resume_refusal(status),
             goal=goal_in_words(settings),
             goal_reached=bool(status.report_is_current and (status.report or {}).get("goal_reached")),
             until=settings.until,

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from orienteer.errors import CrawlFolderError
 from orienteer.graph.estimation.outlook import N_DOMAINS
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_files import estimate_of_folder
-from orienteer.store.survey import Survey
 from orienteer.web.rendering import Entry, render, served_crawl
 
 ENTRY = Entry("/outside", "Outside")
@@ -121,5 +121,5 @@ def outside_data(request: Request) -> OutsideAnswer:
         estimate = Estimate.model_validate(told)
     except ValidationError:
         raise CrawlFolderError(f"{folder / 'estimate.json'}: damaged; run `orienteer estimate` again") from None
-    with Survey(folder / "crawl.db") as survey:
+    with DatabaseView(folder / "crawl.db") as survey:
         return OutsideAnswer(estimate=estimate, is_current=survey.next_position() == estimate.position)

@@ -1,18 +1,16 @@
-"""A crawl looked at from beside: its database as it was at one moment, while another process may go on writing."""
+"""The database of a crawl as it was at one moment, opened to be read, while another process may go on writing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from orienteer.store.archive import Position
+from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
-from orienteer.store.page_row import COLUMNS, FETCHED, PageRow, page_ids
+from orienteer.store.page_row import COLUMNS, PageRow
 from orienteer.store.visits import VisitKind
 
 IMPORTED_TIMES = "imported_times"  # in the database: when the first and the last page came that were imported
@@ -41,32 +39,7 @@ class DonePage(NamedTuple):
     nearly_repeats: int
 
 
-class Readable(NamedTuple):
-    """A page that was fetched and whose content is in the archive; `links` are those inside the scope."""
-
-    id: int
-    time: float
-    place: Position
-    content_type: str
-    language: str
-    noindex: bool
-    repeats: int | None  # the page that it repeats, exactly or nearly
-    relevance: float | None
-    links: NDArray[np.uint32]
-
-
-class FetchedHead(NamedTuple):
-    """What decides whether a fetched page is wanted; `is_redirect`: it is nothing but another name."""
-
-    id: int
-    is_redirect: bool
-    is_archived: bool
-    noindex: bool
-    repeats: int | None  # the page that it repeats, exactly or nearly
-    relevance: float | None
-
-
-class Survey(Database):
+class DatabaseView(Database):
     """A database opened to be read: what is committed after that is not seen."""
 
     def __init__(self, path: Path) -> None:
@@ -96,37 +69,22 @@ class Survey(Database):
                 done = [DonePage._make(row) for row in rows]
             yield done
 
-    def readable_pages(self) -> Iterator[list[Readable]]:
-        """The pages that have something to be read, in the order they were done, many at a time."""
-        sql = (
-            "SELECT id, time, archive_file, archive_offset, archive_bytes, content_type, language, noindex, "
-            "coalesce(duplicate_of, near_duplicate_of), relevance, links FROM page "
-            "WHERE state = 2 AND outcome = 'ok' AND archive_bytes IS NOT NULL ORDER BY position"
-        )
-        for rows in self._batches(_ROWS_PER_BATCH, sql):
-            with self._expecting_damage():
-                pages = [_readable(row) for row in rows]
-            yield pages
-
-    def fetched_heads(self) -> Iterator[list[FetchedHead]]:
-        """All fetched pages and redirects in the order they were done, many at a time."""
-        sql = (
-            "SELECT id, outcome = 'redirect', archive_bytes IS NOT NULL, noindex, "
-            "coalesce(duplicate_of, near_duplicate_of), relevance FROM page WHERE state = ? ORDER BY position"
-        )
-        for rows in self._batches(_PAGES_PER_BATCH, sql, FETCHED):
-            with self._expecting_damage():
-                heads = [FetchedHead._make(row) for row in rows]
-            yield heads
+    def readable_pages(self) -> Iterator[list[PageRow]]:
+        """The pages whose content is in the archive, in the order they were done, many at a time."""
+        where = "state = ? AND outcome = ? AND archive_bytes IS NOT NULL"
+        yield from self._page_rows(where, int(PageState.FETCHED), str(Outcome.OK))
 
     def fetched_rows(self) -> Iterator[PageRow]:
-        """All that is known of those pages, in the same order."""
-        sql = f"SELECT {COLUMNS} FROM page WHERE state = ? ORDER BY position"
-        for rows in self._batches(_ROWS_PER_BATCH, sql, FETCHED):
-            for row in rows:
-                with self._expecting_damage():
-                    page = PageRow.of_stored(row)
-                yield page
+        """All fetched pages and redirects, in the order they were done."""
+        for rows in self._page_rows("state = ?", int(PageState.FETCHED)):
+            yield from rows
+
+    def _page_rows(self, where: str, *values: int | str) -> Iterator[list[PageRow]]:
+        sql = f"SELECT {COLUMNS} FROM page WHERE {where} ORDER BY position"
+        for rows in self._batches(_ROWS_PER_BATCH, sql, *values):
+            with self._expecting_damage():
+                pages = [PageRow.of_stored(row) for row in rows]
+            yield pages
 
     def titles(self, pages: Sequence[int]) -> list[str]:
         """Of pages that are done."""
@@ -154,9 +112,3 @@ class Survey(Database):
         """The ids of those URLs that are known; reads through all of them once."""
         marks = ", ".join("?" * len(urls))
         return dict(self._rows(f"SELECT url, id FROM url WHERE url IN ({marks})", *urls))
-
-
-def _readable(row: tuple[Any, ...]) -> Readable:
-    page, time, *place, content_type, language, noindex, repeats, relevance, links = row
-    linked = page_ids([links])
-    return Readable(page, time, Position(*place), content_type, language, bool(noindex), repeats, relevance, linked)
