@@ -156,7 +156,9 @@ def test_a_folder_of_version_0_1_0_is_opened(tmp_path: Path) -> None:
     assert crawl.policy.guarantee == old["policy.guarantee"]
 
 
-@pytest.mark.parametrize("damage", ["no text", "other text", "no arrays", "deep", "of another policy"])
+@pytest.mark.parametrize(
+    "damage", ["no text", "other text", "no arrays", "deep", "of another policy", "other pages", "other numbers"]
+)
 def test_a_strange_checkpoint_is_not_used(damage: str, site: GraphSite, tmp_path: Path) -> None:
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path / "c", policy="certified", budget=30, **ONE_WORKER)
@@ -171,6 +173,10 @@ def test_a_strange_checkpoint_is_not_used(damage: str, site: GraphSite, tmp_path
             saved["state"] = np.frombuffer(b'{"policy": ["data", "os", "system", {}], "coverage": 1}', np.uint8)
         elif damage == "no arrays":
             saved = {name: part for name, part in saved.items() if not name.startswith("policy.")}
+        elif damage == "other pages":
+            saved["frontier.pages"] = saved["frontier.pages"] + np.uint32(1 << 20)
+        elif damage == "other numbers":
+            saved["crawl.order"] = saved["crawl.order"].astype(np.float64)
         elif damage == "deep":
             saved["state"] = np.frombuffer(b"[" * 100_000, np.uint8)
         if damage == "of another policy":
