@@ -22,11 +22,13 @@ from orienteer.policies.policy_state import State, set_state, state_of
 
 Arrays = dict[str, NDArray[Any]]
 
+_encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
 
 def checkpoint(crawl: Crawl) -> Arrays:
     """What `restore` needs, apart from the links; an InputError where the policy holds what cannot be kept."""
     states = {name: state_of(owner) for name, owner in _owners(crawl).items()}
-    text = json.dumps({name: state.tree for name, state in states.items()}, ensure_ascii=False)
+    text = _encoded({name: state.tree for name, state in states.items()})
     arrays = {f"{name}.{k}": part for name, state in states.items() for k, part in enumerate(state.arrays)}
     pages, priorities = crawl.waiting()
     return arrays | {
