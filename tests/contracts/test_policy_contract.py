@@ -18,6 +18,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies, make_policy, settings_of
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb
 from orienteer.policies.policy import Run, TrustedPages
+from orienteer.policies.policy_state import check_state
 from tests.conftest import random_web
 from tests.contracts.negative_settings import made_with_minus_five
 from tests.graph.reference import dense_pagerank
@@ -213,6 +214,20 @@ def test_a_lost_page_is_never_asked_for_and_the_crawl_goes_on(case: str, rng: np
     assert reachable == set(fetched) | lost
     certificate = crawl.certificate()
     assert certificate.lower + certificate.blocked + certificate.unsettled == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("case", LIVE_CASES)
+def test_what_it_remembers_can_be_kept(case: str, rng: np.random.Generator) -> None:
+    """After every page of a crawl, not only after `begin`."""
+    web, trust = web_and_trust(rng, 60)
+    crawl = ori.Crawl(policy_of(case), TrustedPages.of(trust))
+    topic = LabelledWeb(web, **topic_of(case, web))
+    while (page := crawl.next()) is not None:
+        if rng.random() < 0.1:
+            crawl.blocked(page)
+        else:
+            crawl.fetched(page, web.links(page), about=topic.about(page))
+        check_state(crawl.policy)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,11 +22,13 @@ from orienteer.policies.policy_state import State, set_state, state_of
 
 Arrays = dict[str, NDArray[Any]]
 
+_encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
 
 def checkpoint(crawl: Crawl) -> Arrays:
     """What `restore` needs, apart from the links; an InputError where the policy holds what cannot be kept."""
     states = {name: state_of(owner) for name, owner in _owners(crawl).items()}
-    text = json.dumps({name: state.tree for name, state in states.items()}, ensure_ascii=False)
+    text = _encoded({name: state.tree for name, state in states.items()})
     arrays = {f"{name}.{k}": part for name, state in states.items() for k, part in enumerate(state.arrays)}
     pages, priorities = crawl.waiting()
     return arrays | {
@@ -50,18 +52,22 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
 
     The frontier's clock starts anew: no host rests, nothing is in flight.
     """
-    if int(arrays["crawl.n_pages"]) != crawl.web.n_pages:
+    n_pages = crawl.web.n_pages
+    if int(arrays["crawl.n_pages"]) != n_pages or arrays["crawl.state"].shape != (n_pages,):
         raise ValueError("the checkpoint knows other pages than the database")
+    order, blocked, waiting = (
+        _pages(arrays[key], n_pages) for key in ("crawl.order", "crawl.blocked", "frontier.pages")
+    )
     trees = _trees(arrays["state"])
     for name, owner in _owners(crawl).items():
         set_state(owner, State(trees[name], _parts(name, arrays)))
     crawl.reinstate(
-        order=array("I", arrays["crawl.order"].tobytes()),
-        blocked=array("I", arrays["crawl.blocked"].tobytes()),
+        order=array("I", order.tobytes()),
+        blocked=array("I", blocked.tobytes()),
         states=arrays["crawl.state"],
         own_proof_holds=bool(arrays["crawl.own_proof_holds"]),
         n_unasked=int(arrays["crawl.n_unasked"]),
-        waiting=(arrays["frontier.pages"], arrays["frontier.priorities"]),
+        waiting=(waiting, arrays["frontier.priorities"]),
     )
 
 
@@ -79,3 +85,9 @@ def _trees(text: NDArray[Any]) -> Any:
 def _parts(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
     n = sum(key.startswith(f"{name}.") for key in arrays)
     return [arrays[f"{name}.{k}"] for k in range(n)]
+
+
+def _pages(saved: NDArray[Any], n_pages: int) -> NDArray[np.uint32]:
+    if saved.dtype != np.uint32 or saved.max(initial=0) >= n_pages:
+        raise ValueError("the checkpoint names pages that there are not")
+    return saved

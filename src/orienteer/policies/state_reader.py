@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import random
 from array import array
 from base64 import b64decode
@@ -76,9 +77,10 @@ class StateReader:
         return self._small(-1, kind, [], content)[()]
 
     def _small(self, _: int, kind: str, shape: list[int], content: str) -> NDArray[Any]:
-        if np.dtype(kind).kind not in NUMBERS:
-            raise ValueError(f"{kind} is no type of numbers")
-        return np.ndarray(shape, kind, bytearray.fromhex(content)).copy()
+        dtype, raw = np.dtype(kind), bytearray.fromhex(content)
+        if dtype.kind not in NUMBERS or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(raw):
+            raise ValueError(f"{content[:40]} is no array of {kind}")
+        return np.ndarray(shape, dtype, raw).copy()
 
     def _beside(self, _: int, place: int) -> NDArray[Any]:
         found = self._arrays[place]

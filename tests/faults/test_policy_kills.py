@@ -1,0 +1,99 @@
+"""A policy in one file, with dicts as its state: the same order simulated, live, and resumed after `kill -9`."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.ledger.ledger import Ledger
+from orienteer.live.session import plan_of_folder
+from orienteer.policies.policy import POLICIES
+from orienteer.store.folder import CrawlFolder
+from tests.conftest import random_web
+from tests.docs.how_to_policy import NAME, clone, policy_file
+from tests.faults.crawl_process import CrawlCommand
+from tests.faults.gate import Gate
+from tests.live.live_crawls import Told, hub, renumbered
+
+N_BEFORE = 30  # pages in the checkpoint
+N_KILLS = 3
+MODULE = "orienteer.policies.near_and_linked"
+
+
+@pytest.fixture
+def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The policy of the how-to in a copy of the package, which the processes import, and in this process."""
+    source = clone(tmp_path / "clone", policy_file()[1])
+    monkeypatch.setenv("PYTHONPATH", str(source))
+    spec = importlib.util.spec_from_file_location(MODULE, tmp_path / "clone" / policy_file()[0])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[MODULE] = module
+    spec.loader.exec_module(module)
+    yield POLICIES[NAME]
+    del sys.modules[MODULE], POLICIES[NAME]
+
+
+def resumed(folder: Path, scratch: Path, kind: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, int]:
+    """The policy of a crawl that is opened again, from a copy of its folder; and how many pages it was told."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    shutil.copytree(folder, scratch)
+    told: list[int] = []
+
+    def fetched(self: Any, page: int, web: Any) -> Any:
+        told.append(page)
+        return original(self, page, web)
+
+    original = kind.fetched
+    with monkeypatch.context() as patched, CrawlFolder.open(scratch) as crawl:
+        patched.setattr(kind, "fetched", fetched)
+        ledger = Ledger(crawl, plan_of_folder(scratch))
+    return ledger.crawl.policy, len(told)
+
+
+def test_a_policy_in_one_file_survives_kills(
+    kind: Any, tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = GraphSite(random_web(rng, 300, 5.0, with_hosts=True))
+    gate = Gate(site)
+    folder, scratch = tmp_path / "parts", tmp_path / "scratch"
+    tables = {"crawl": {"robots": False, "workers": 1, "commit_every_s": 0.01}}
+    with FakeWeb(gate) as web:
+
+        def command(place: Path, *options: object) -> CrawlCommand:
+            return CrawlCommand(web.address, [hub(site)], place, "--policy", NAME, *options, **tables)
+
+        command(tmp_path / "whole").run()
+        command(folder, "--budget", N_BEFORE).run()
+        policy, n_told = resumed(folder, scratch, kind, monkeypatch)
+        assert n_told == 0, "all of it came from the checkpoint"
+        assert len(policy._distance) > N_BEFORE
+        for _ in range(N_KILLS):
+            n_before = len(Told(folder).order)
+            gate.close_after(25)
+            with command(folder, "--budget", 100_000).started() as process:
+                gate.kill_at(process)
+            gate.open()
+            n_done = len(Told(folder).order)
+            assert n_before <= n_done <= n_before + 25
+            policy, n_told = resumed(folder, scratch, kind, monkeypatch)
+            assert n_told == n_done - N_BEFORE, "the rest is told, the beginning comes from the checkpoint"
+        assert len(Told(folder).order) > N_BEFORE
+        command(folder, "--budget", 100_000).run(code=3)
+    told = Told(folder)
+    assert len(told.order) > N_BEFORE + 25
+    assert told.order == Told(tmp_path / "whole").order
+    for step_by_step in (False, True):
+        simulated = ori.simulate(renumbered(told, site), NAME, trust=[0], step_by_step=step_by_step)
+        assert told.order == simulated.order.tolist()

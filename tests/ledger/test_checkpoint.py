@@ -1,0 +1,189 @@
+"""Checkpoints of crawl folders: of policies with ordinary state, of an older version, and where none can be made."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from orienteer.errors import InputError
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.ledger.ledger import Ledger
+from orienteer.live.session import plan_of_folder
+from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from tests.conftest import random_web
+from tests.live.live_crawls import Told, crawled, hub
+
+OLD = Path(__file__).parents[1] / "golden" / "folders" / "crawl-0.1.0.tar.xz"
+
+
+class OftenLinked(Policy):
+    """Fetch what many fetched pages link to; who they are is kept in a dict of lists."""
+
+    name: ClassVar[str] = "often-linked"
+    n_told: ClassVar[int] = 0
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._sources: dict[int, list[Any]] = {page: [] for page in trusted.pages.tolist()}
+        return self._priorities(trusted.pages.tolist())
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        type(self).n_told += 1
+        links = web.links(page).tolist()
+        for target in links:
+            self._sources.setdefault(target, []).append(self._note(page))
+        return self._priorities(links)
+
+    def _note(self, page: int) -> Any:
+        return page
+
+    def _priorities(self, pages: list[int]) -> Priorities:
+        values = [float(len(self._sources[page])) for page in pages]
+        return Priorities(np.array(pages, np.uint32), np.array(values))
+
+
+class Spoilt(OftenLinked):
+    """The same, but after a while it keeps what cannot be kept."""
+
+    name: ClassVar[str] = "spoilt"
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._n_fetched = 0
+        return super().begin(web, trusted)
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        self._n_fetched += 1
+        return super().fetched(page, web)
+
+    def _note(self, page: int) -> Any:
+        return page if self._n_fetched < 10 else lambda: page
+
+
+class Unfit(OftenLinked):
+    """Bad from the beginning."""
+
+    name: ClassVar[str] = "unfit"
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._note_of = lambda page: page
+        return super().begin(web, trusted)
+
+
+@pytest.fixture(autouse=True)
+def policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (OftenLinked, Spoilt, Unfit):
+        monkeypatch.setitem(POLICIES, kind.name, kind)
+
+
+@pytest.fixture
+def site(rng: np.random.Generator) -> GraphSite:
+    return GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
+
+
+def opened(folder: Path) -> Ledger:
+    with CrawlFolder.open(folder) as crawl:
+        return Ledger(crawl, plan_of_folder(folder))
+
+
+def events_of(folder: Path) -> list[tuple[str, str]]:
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        return [(event.kind, event.detail["detail"]) for event in database.events()]
+
+
+ONE_WORKER = {"settings": {"crawl": {"workers": 1}}}
+
+
+def test_a_dict_travels_through_the_file(site: GraphSite, tmp_path: Path) -> None:
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "c", policy="often-linked", budget=30, **ONE_WORKER)
+    OftenLinked.n_told = 0
+    by_checkpoint = opened(tmp_path / "c").crawl
+    assert OftenLinked.n_told == 0, "the checkpoint was used: nothing had to be told"
+    (tmp_path / "c" / "checkpoints" / "latest.npz").unlink()
+    told = opened(tmp_path / "c").crawl
+    assert OftenLinked.n_told == 30
+    assert vars(by_checkpoint.policy) == vars(told.policy)
+    assert len(vars(told.policy)["_sources"]) > 30
+
+
+def test_a_policy_that_cannot_be_kept_is_refused_before_the_first_fetch(site: GraphSite, tmp_path: Path) -> None:
+    with FakeWeb(site) as web:
+        with pytest.raises(InputError, match=r"^unfit: _note_of is a function; a policy's state must be"):
+            crawled(web, hub(site), tmp_path / "c", policy="unfit")
+        assert web.requests == []
+
+
+def test_a_crawl_goes_on_when_its_policy_cannot_be_kept_any_more(site: GraphSite, tmp_path: Path) -> None:
+    """That is said once a run; earlier checkpoints stay, and the order is the same in the end."""
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "whole", policy="often-linked", **ONE_WORKER)
+        for budget in (3, 30, 45, None):
+            crawled(web, hub(site), tmp_path / "c", policy="spoilt", budget=budget, **ONE_WORKER)
+    assert Told(tmp_path / "c").order == Told(tmp_path / "whole").order
+    noted = events_of(tmp_path / "c")
+    assert [kind for kind, _ in noted] == ["no checkpoint"] * 3
+    assert all(text.startswith("spoilt: _sources[") and "is a function" in text for _, text in noted)
+    assert events_of(tmp_path / "whole") == []
+    with CrawlFolder.open(tmp_path / "c") as folder:
+        saved = folder.read_checkpoint()
+        assert saved is not None
+        assert saved["position"] == 3
+        ledger = Ledger(folder, plan_of_folder(tmp_path / "c"))
+        ledger.checkpoint()
+        ledger.checkpoint()
+    assert len(events_of(tmp_path / "c")) == 4
+
+
+def test_a_folder_of_version_0_1_0_is_opened(tmp_path: Path) -> None:
+    """Its checkpoint is not read any more; what it says follows from the database too."""
+    with tarfile.open(OLD) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "crawl-0.1.0"
+    with np.load(folder / "checkpoints" / "latest.npz") as saved:
+        old = dict(saved)
+    crawl = opened(folder).crawl
+    assert list(crawl.order) == old["crawl.order"].tolist()
+    waiting = dict(zip(*(part.tolist() for part in crawl.waiting()), strict=True))
+    assert waiting == dict(zip(old["frontier.pages"].tolist(), old["frontier.priorities"].tolist(), strict=True))
+    assert crawl.policy.guarantee == old["policy.guarantee"]
+
+
+@pytest.mark.parametrize(
+    "damage", ["no text", "other text", "no arrays", "deep", "of another policy", "other pages", "other numbers"]
+)
+def test_a_strange_checkpoint_is_not_used(damage: str, site: GraphSite, tmp_path: Path) -> None:
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "c", policy="certified", budget=30, **ONE_WORKER)
+        crawled(web, hub(site), tmp_path / "other", policy="fractional", budget=30, **ONE_WORKER)
+    right = opened(tmp_path / "c").crawl
+    with CrawlFolder.open(tmp_path / "c") as folder:
+        saved = folder.read_checkpoint()
+        assert saved is not None
+        if damage == "no text":
+            saved["state"] = np.zeros(50, np.uint8)
+        elif damage == "other text":
+            saved["state"] = np.frombuffer(b'{"policy": ["data", "os", "system", {}], "coverage": 1}', np.uint8)
+        elif damage == "no arrays":
+            saved = {name: part for name, part in saved.items() if not name.startswith("policy.")}
+        elif damage == "other pages":
+            saved["frontier.pages"] = saved["frontier.pages"] + np.uint32(1 << 20)
+        elif damage == "other numbers":
+            saved["crawl.order"] = saved["crawl.order"].astype(np.float64)
+        elif damage == "deep":
+            saved["state"] = np.frombuffer(b"[" * 100_000, np.uint8)
+        if damage == "of another policy":
+            shutil.copy(tmp_path / "other" / "checkpoints" / "latest.npz", folder.checkpoint_path)
+        else:
+            folder.write_checkpoint(saved)
+    crawl = opened(tmp_path / "c").crawl
+    assert crawl.order == right.order
+    for mine, theirs in zip(crawl.waiting(), right.waiting(), strict=True):
+        assert sorted(mine.tolist()) == sorted(theirs.tolist())
