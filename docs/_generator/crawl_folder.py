@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from inspect import cleandoc
 
-from orienteer.store import folder
+from orienteer.store import folder, folder_files
 
 from .markdown import cell, table
 
@@ -17,8 +17,7 @@ All that is left of a crawl when its process is gone. Copy it, move it, keep it:
 
 
 def page() -> str:
-    text = cleandoc(folder.__doc__ or "")
-    rows = re.findall(r"^    (\S+) {2,}(.+)$", text, re.MULTILINE)
-    truth = " ".join(text.split("\n\n")[-1].split())
+    rows = re.findall(r"^    (\S+) {2,}(.+)$", cleandoc(folder_files.__doc__ or ""), re.MULTILINE)
+    truth = " ".join(cleandoc(folder.__doc__ or "").split("\n\n")[-1].split())
     listed = table(["file", "what it holds"], ((f"`{name}`", cell(about)) for name, about in rows))
     return f"{HEAD}{listed}\n\n{truth}\n"

@@ -1,8 +1,10 @@
 """The crawl folder, opened to be written: all that is left of a crawl when its process is gone.
 
-`folder_files` says what stands in it. The truth is the archive and the database. A page is acknowledged when both hold
-it: its record is made durable first, then one transaction takes its row together with the new end of the archive.
-Killed at any moment, a folder opens again with exactly the acknowledged pages.
+`folder_files` says what stands in it.
+
+The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
+then one transaction takes its row together with the new end of the archive. Killed at any moment, a folder opens again
+with exactly the acknowledged pages.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ outside/          the pages around it that were looked at for that: a folder lik
 log.jsonl         what happened, an object a line (see `log`); never the truth
 course.jsonl      how it went, in points (see `course`); never the truth
 frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
+
+What is derived can be made anew; what is never the truth can be deleted.
 """
 
 from __future__ import annotations
