@@ -1,20 +1,20 @@
 """What stands where in a crawl folder, and how it is read. Nothing here writes.
 
-crawl.toml        the settings the crawl was made with
-crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
-crawl.lock        held by the one process that may write
-archive/          the pages as they came, in WARC files
-checkpoints/      what makes a reopen quick; never the truth
-report.json       the certificate, and why the crawl stopped
-topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
-policy.npz        what its policy has learned on other sites, if it is one that does
-ranks.npz         what its pages are worth, inside and in the whole web; derived
-estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
-index/            what a search looks things up in (see `search/`); derived, has a lock of its own
-outside/          the pages around it that were looked at for that: a folder like this one, links only
-log.jsonl         what happened, an object a line (see `log`); never the truth
-course.jsonl      how it went, in points (see `course`); never the truth
-frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
+    crawl.toml        the settings the crawl was made with
+    crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
+    crawl.lock        held by the one process that may write
+    archive/          the pages as they came, in WARC files
+    checkpoints/      what makes a reopen quick; never the truth
+    report.json       the certificate, and why the crawl stopped
+    topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
+    policy.npz        what its policy has learned on other sites, if it is one that does
+    ranks.npz         what its pages are worth, inside and in the whole web; derived
+    estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
+    index/            what a search looks things up in (see `search/`); derived, has a lock of its own
+    outside/          the pages around it that were looked at for that: a folder like this one, links only
+    log.jsonl         what happened, an object a line (see `log`); never the truth
+    course.jsonl      how it went, in points (see `course`); never the truth
+    frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
 
 What is derived can be made anew; what is never the truth can be deleted.
 """
