@@ -24,6 +24,7 @@ from orienteer.frontier.seen import SeenUrls
 from orienteer.pages.outcome import Outcome
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
+from orienteer.store.record import ArchivedPage
 
 _OUTCOMES = frozenset(map(str, VERDICTS))  # of fetches; what the crawl decided then, it decides anew
 
@@ -77,30 +78,7 @@ class ArchiveFetcher:
             archived = self._folder.archive.read(row.archived)
         except CrawlFolderError as error:
             return Fetched(request, Outcome.NO_ANSWER, detail=str(error))
-        headers = Headers(archived.headers)
-        outcome = outcome_of(archived.status, headers, request.url)
-        if outcome is Outcome.OK and not request.any_type and not self.settings.wants(media_type(headers)):
-            outcome = Outcome.UNWANTED_TYPE
-        content, detail = b"", ""
-        try:
-            content = unpacked(archived.body, headers.get_all("content-encoding"), self.settings.max_decoded_bytes)
-        except BodyError as error:
-            if outcome is Outcome.OK:
-                outcome = Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN
-                detail = str(error)
-        lines = [f"HTTP/1.1 {archived.status} -", *(f"{name}: {value}" for name, value in archived.headers), "", ""]
-        return Fetched(
-            request,
-            outcome,
-            archived.status,
-            status_line=lines[0],
-            headers=headers,
-            raw_headers="\r\n".join(lines).encode("latin-1", "replace"),
-            body=archived.body,
-            content=content,
-            started_at=archived.time,
-            detail=detail,
-        )
+        return archived_answer(request, archived, self.settings)
 
     def _unarchived(self, request: Request, row: PageRow) -> Fetched:
         """What is known of an answer that was not kept."""
@@ -109,3 +87,29 @@ class ArchiveFetcher:
         if (not row.status and row.outcome not in _OUTCOMES) or known is Outcome.OK:
             return Fetched(request, Outcome.NO_ANSWER, detail=f"not in the archive: {row.outcome}")
         return Fetched(request, known, row.status, headers=headers, started_at=row.time, detail="as in the archive")
+
+
+def archived_answer(request: Request, archived: ArchivedPage, settings: FetchSettings) -> Fetched:
+    """An archived response as if it had just come, under these settings."""
+    headers = Headers(archived.headers)
+    outcome = outcome_of(archived.status, headers, request.url)
+    if outcome is Outcome.OK and not request.any_type and not settings.wants(media_type(headers)):
+        outcome = Outcome.UNWANTED_TYPE
+    content, detail = b"", ""
+    try:
+        content = unpacked(archived.body, headers.get_all("content-encoding"), settings.max_decoded_bytes)
+    except BodyError as error:
+        if outcome is Outcome.OK:
+            outcome = Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN
+            detail = str(error)
+    return Fetched(
+        request,
+        outcome,
+        archived.status,
+        headers=headers,
+        raw_headers=archived.raw_headers,
+        body=archived.body,
+        content=content,
+        started_at=archived.time,
+        detail=detail,
+    )

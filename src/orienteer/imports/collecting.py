@@ -149,9 +149,7 @@ class Collector:
         except CrawlFolderError:
             self.n_unresolved += 1
             return
-        lines = [f"HTTP/1.1 {page.status} -", *(f"{name}: {value}" for name, value in page.headers), "", ""]
-        raw = "\r\n".join(lines).encode("latin-1", "replace")
-        message = Message(page.status, Headers(page.headers), raw, page.body)
+        message = Message(page.status, Headers(page.headers), page.raw_headers, page.body)
         self._take_answer(revisit.url, revisit.time, message, revisit.digest)
 
     def _is_same(self, place: int, revisit: _Revisit) -> bool:

@@ -14,14 +14,13 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import Verdict, meaning_of
+from orienteer.fetch.archive import archived_answer
 from orienteer.imports.collection import Collection, Entry, Spool
 from orienteer.imports.wat import page_of
 from orienteer.ledger.intake import Intake
 from orienteer.live.figures import Watch
-from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 
 _URLS_AT_ONCE = 10_000
@@ -119,7 +118,8 @@ class Importer:
         request, digest = Request(url, page), None
         self._ledger.library.places[page] = entry.archived
         if entry.archived is not None:
-            answer = self._archived(request, entry)
+            archived = self._ledger.folder.archive.read(entry.archived)
+            answer = archived_answer(request, archived, self._ledger.plan.fetch)
             self._intake.n_bytes += len(answer.body)
             (meaning,) = self._intake.read([answer])
         elif entry.spooled is not None:
@@ -133,21 +133,6 @@ class Importer:
             answer = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
             meaning = meaning_of(answer)
         self._intake.take_in(page, answer, meaning, _NOW, digest)
-
-    def _archived(self, request: Request, entry: Entry) -> Fetched:
-        assert entry.archived is not None
-        found = self._ledger.folder.archive.read(entry.archived)
-        headers, outcome, content = Headers(found.headers), entry.outcome, b""
-        try:
-            limit = self._ledger.plan.fetch.max_decoded_bytes
-            content = unpacked(found.body, headers.get_all("content-encoding"), limit)
-        except BodyTooLargeError:
-            outcome = Outcome.TOO_LARGE
-        except BodyError:
-            pass  # an error page that cannot be unpacked: nobody reads it
-        return Fetched(
-            request, outcome, found.status, headers=headers, body=found.body, content=content, started_at=entry.time
-        )
 
 
 def _batched(things: Iterable[_Thing], n: int) -> Iterator[list[_Thing]]:

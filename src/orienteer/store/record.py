@@ -77,6 +77,12 @@ class ArchivedPage(NamedTuple):
     body: bytes
     payload_digest: str = ""
 
+    @property
+    def raw_headers(self) -> bytes:
+        """The status line and the header lines, with the empty line behind them."""
+        lines = [f"HTTP/1.1 {self.status} -", *(f"{name}: {value}" for name, value in self.headers), "", ""]
+        return "\r\n".join(lines).encode("latin-1", "replace")
+
 
 class Revisited(NamedTuple):
     """The record that holds a page which was found unchanged: the URL and the time it was archived with.
