@@ -57,6 +57,25 @@ def test_they_are_listed_with_their_package(example: dict[str, str], folder: Pat
     assert ["fetcher", "libcurl", "orienteer"] in [row[:3] for row in rows]
 
 
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (["crawl"], ["last-found", "first-pages", "last-pages", "dictionary", "shout"]),
+        (["simulate"], ["last-found", "adjacency"]),
+        (["compare"], ["last-found"]),
+        (["replay"], ["last-found"]),
+        (["seeds"], ["first-pages", "last-pages"]),
+        (["export"], ["url-list"]),
+        (["import"], ["shout"]),
+        (["graph", "info"], ["adjacency"]),
+        (["graph", "convert"], ["adjacency"]),
+    ],
+)
+def test_help_names_them(example: dict[str, str], folder: Path, command: list[str], names: list[str]) -> None:
+    said = orienteer(example, *command, "--help", folder=folder).stdout
+    assert [name for name in names if name not in said] == []
+
+
 def test_the_policy_crawls(example: dict[str, str], folder: Path) -> None:
     pages = {f"http://a.test/{k}": f"<a href=/{2 * k}><a href=/{2 * k + 1}>" for k in range(1, 8)}
     with FakeWeb(MadeSite(pages)) as web:

@@ -38,6 +38,7 @@ from orienteer.cli import (
     topic_train,
     topic_train_policy,
 )
+from orienteer.cli.plugin_names import Command
 from orienteer.errors import OrienteerError
 
 _ABOUT = "A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth."
@@ -70,7 +71,7 @@ def paragraphs(text: str | None) -> str:
 
 
 def _add(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
-    group.command(name, help=paragraphs(command.__doc__))(command)
+    group.command(name, cls=Command, help=paragraphs(command.__doc__))(command)
 
 
 _add(app, "demo", demo.demo)
