@@ -13,6 +13,7 @@ URL = "http://example.org/a"
 PLAIN = ("Content-Type", "text/plain; charset=latin1")
 DECIDED_BY_THE_CRAWL = {
     Outcome.ROBOTS,
+    Outcome.ROBOTS_OUT_OF_REACH,
     Outcome.TOO_DEEP,
     Outcome.HOST_GIVEN_UP,
     Outcome.LEAVES_SCOPE,

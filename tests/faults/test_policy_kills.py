@@ -41,8 +41,8 @@ def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
     spec.loader.exec_module(module)
-    yield POLICIES[NAME]
-    del sys.modules[MODULE], POLICIES[NAME]
+    yield POLICIES.find(NAME)
+    del sys.modules[MODULE], POLICIES._things[NAME]
 
 
 def resumed(folder: Path, scratch: Path, kind: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, int]:

@@ -59,7 +59,7 @@ def made_crawl(path: Path, pages: Mapping[str, Kept]) -> None:
 def test_an_archive_tells_what_it_did_not_keep(tmp_path: Path) -> None:
     rows = {
         "http://a.test/picture": ("unwanted type", 200, "image/png", Outcome.UNWANTED_TYPE),
-        "http://a.test/slow": ("timed out", 0, "", Outcome.TIMED_OUT),
+        "http://a.test/slow": ("timed out", 0, "", Outcome.NO_ANSWER),
         "http://a.test/teapot": ("http 418", 418, "", Outcome.CLIENT_ERROR),
         "http://a.test/private": ("robots.txt", 0, "", Outcome.NO_ANSWER),
     }

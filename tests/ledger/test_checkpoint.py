@@ -21,6 +21,7 @@ from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import random_web
 from tests.live.live_crawls import Told, crawled, hub
+from tests.registered import register_for_now
 
 OLD = Path(__file__).parents[1] / "golden" / "folders" / "crawl-0.1.0.tar.xz"
 
@@ -80,7 +81,7 @@ class Unfit(OftenLinked):
 @pytest.fixture(autouse=True)
 def policies(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (OftenLinked, Spoilt, Unfit):
-        monkeypatch.setitem(POLICIES, kind.name, kind)
+        register_for_now(POLICIES, kind, monkeypatch)
 
 
 @pytest.fixture

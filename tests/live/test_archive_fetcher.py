@@ -66,6 +66,18 @@ def test_what_is_not_there_is_blocked_and_not_a_dead_end(tmp_path: Path) -> None
     assert report.figures.certificate.lower < 1.0
 
 
+def test_what_failed_then_is_not_tried_again(tmp_path: Path) -> None:
+    pages = {
+        SEED: "<a href=1>1</a><a href=2>2</a>",
+        SEED + "1": Answer(b"no", 503),
+        SEED + "2": Answer(b"", reset=True),
+    }
+    with FakeWeb(MadeSite(pages)) as web:
+        crawled(web, SEED, tmp_path / "old", settings={"retry": {"max_attempts": 1}})
+    report = again(SEED, tmp_path / "old", tmp_path / "new")
+    assert (report.figures.n_fetched, report.figures.outcomes) == (1, {"no answer": 2, "ok": 1})
+
+
 def test_links_alone_are_no_archive(tmp_path: Path) -> None:
     with FakeWeb(MadeSite({SEED: "<a href=1>1</a>"})) as web:
         crawled(web, SEED, tmp_path / "old", settings={"crawl": {"archive": False}})

@@ -30,6 +30,7 @@ from orienteer.policies.link_bayes import LinkBayes
 from orienteer.policies.policy import NO_CHANGE, POLICIES, Policy, Priorities, TrustedPages
 from orienteer.policies.policy_state import State, set_state, state_of
 from orienteer.policies.state_classes import attributes_of
+from tests.registered import register_for_now
 
 RAISED = (KeyError, ValueError, TypeError, AttributeError)  # what a ledger answers by telling everything anew
 
@@ -338,7 +339,7 @@ class Late(Remembering):
 
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setitem(POLICIES, Late.name, Late)
+    register_for_now(POLICIES, Late, monkeypatch)
     return Late.name
 
 

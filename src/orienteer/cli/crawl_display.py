@@ -29,7 +29,7 @@ from orienteer.cli.hook_option import failures_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.graph.coverage import Certificate
 from orienteer.inspect.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
-from orienteer.pages.outcome import Outcome
+from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _LINE_EVERY_S = 10.0
 # one line lower than it was drawn, and a part of it behind.
 _ROOM_FOR_ECHO = 4
 _KINDS_OF_ERROR = 6
-_NO_ERRORS = frozenset(("ok", "redirect", "not modified"))
 
 Clock = Callable[[], float]
 
@@ -282,7 +281,7 @@ def _hosts(figures: Figures) -> str:
 
 
 def _errors(figures: Figures) -> str:
-    errors = {kind: n for kind, n in figures.outcomes.items() if kind not in _NO_ERRORS}
+    errors = {kind: n for kind, n in figures.outcomes.items() if kind not in NO_ERRORS}
     return tally(errors, _KINDS_OF_ERROR)
 
 
@@ -294,7 +293,7 @@ def _dead(share: float) -> str:
 
 
 def _this_run(figures: Figures) -> str:
-    n_received = sum(figures.outcomes.get(kind, 0) for kind in _NO_ERRORS)
+    n_received = sum(figures.outcomes.get(kind, 0) for kind in NO_ERRORS)
     rate = f", {n_received / figures.elapsed_s:.1f} a second" if figures.elapsed_s >= 1 else ""
     return (
         f"{n_received:,} pages and redirects in {duration(figures.elapsed_s)}{rate}; {size(figures.n_bytes)} received"

@@ -128,6 +128,7 @@ def round_in_words(past: Round, budget: int) -> str:
 def _tell(report: EstimateReport, out: Path | None, top: int, json: bool) -> None:
     from orienteer.cli.estimate_display import print_view, write_ranks
     from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
+    from orienteer.pages.outcome import NO_ERRORS
 
     if out is not None:
         write_ranks(out, report.view, report.urls.get)
@@ -142,7 +143,7 @@ def _tell(report: EstimateReport, out: Path | None, top: int, json: bool) -> Non
     add_fact(rows, "fetched outside", fetched)
     add_fact(rows, "stopped", ENDINGS.get(report.stopped_because, report.stopped_because))
     add_fact(rows, "how sure", str(report.outlook))
-    problems = {kind: n for kind, n in report.outcomes.items() if kind not in ("ok", "redirect")}
+    problems = {kind: n for kind, n in report.outcomes.items() if kind not in NO_ERRORS}
     add_fact(rows, "errors in this run", tally(problems, 6))
     add_fact(rows, "this run", duration(report.elapsed_s))
     add_fact(rows, "ranks", plain(str(out or report.folder / "ranks.npz")))

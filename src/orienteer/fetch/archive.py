@@ -5,19 +5,21 @@ So a crawl can be made again from what was archived, with other settings, hooks 
     orienteer crawl https://example.org -o again --fetcher archive:path=example.org-crawl
 
 What was archived comes as it came then. What was asked for and not archived (an image, a timeout) comes with the
-outcome it had. What the crawl never asked for has no answer.
+outcome it had. What the crawl never asked for has no answer; nor has what could be tried again, since an archive will
+not say anything else the next time.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 from orienteer.answers.answer import Fetched, Request, media_type, outcome_of
 from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
-from orienteer.answers.meaning import VERDICTS
+from orienteer.answers.meaning import VERDICTS, Verdict, verdict_of
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.seen import SeenUrls
@@ -72,21 +74,24 @@ class ArchiveFetcher:
         row = None if page is None else self._folder.database.page(page)
         if row is None:
             return Fetched(request, Outcome.NO_ANSWER, detail="not in the archive")
-        if row.archived is None:
-            return self._unarchived(request, row)
         try:
-            archived = self._folder.archive.read(row.archived)
+            place = row.archived
+            archived = None if place is None else self._folder.archive.read(place)
         except CrawlFolderError as error:
             return Fetched(request, Outcome.NO_ANSWER, detail=str(error))
-        return archived_answer(request, archived, self.settings)
+        answer = _unarchived(request, row) if archived is None else archived_answer(request, archived, self.settings)
+        if verdict_of(answer.outcome, answer.status) is Verdict.TRY_AGAIN:
+            return replace(answer, outcome=Outcome.NO_ANSWER, detail=f"in the archive: {answer.reason}")
+        return answer
 
-    def _unarchived(self, request: Request, row: PageRow) -> Fetched:
-        """What is known of an answer that was not kept."""
-        headers = Headers([("Content-Type", row.content_type)] if row.content_type else [])
-        known = Outcome(row.outcome) if row.outcome in _OUTCOMES else outcome_of(row.status, headers, request.url)
-        if (not row.status and row.outcome not in _OUTCOMES) or known is Outcome.OK:
-            return Fetched(request, Outcome.NO_ANSWER, detail=f"not in the archive: {row.outcome}")
-        return Fetched(request, known, row.status, headers=headers, started_at=row.time, detail="as in the archive")
+
+def _unarchived(request: Request, row: PageRow) -> Fetched:
+    """What is known of an answer that was not kept."""
+    headers = Headers([("Content-Type", row.content_type)] if row.content_type else [])
+    known = Outcome(row.outcome) if row.outcome in _OUTCOMES else outcome_of(row.status, headers, request.url)
+    if known is Outcome.OK:
+        return Fetched(request, Outcome.NO_ANSWER, detail="only its links were kept")
+    return Fetched(request, known, row.status, headers=headers, started_at=row.time, detail="as in the archive")
 
 
 def archived_answer(request: Request, archived: ArchivedPage, settings: FetchSettings) -> Fetched:

@@ -83,7 +83,11 @@ class LiveCrawl:
             is_through = self._ask()
             if self.fetcher.n_under_way == 0 and self._is_over():
                 break
-            self._take_in_all(self.fetcher.poll(self._patience() if is_through else 0.0))
+            wait_s = self._patience() if is_through else 0.0
+            if self.fetcher.n_under_way:
+                self._take_in_all(self.fetcher.poll(wait_s))
+            else:
+                time.sleep(wait_s)  # a host must rest
             now = time.monotonic()
             if now - acknowledged >= commit_every_s:
                 self.ledger.acknowledge()
@@ -243,7 +247,7 @@ class LiveCrawl:
         if robots is None and answer.outcome is Outcome.REDIRECT:
             return None
         if robots is None:
-            self.intake.outcomes["robots.txt out of reach"] += 1
+            self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH] += 1
             return self._rest_s(host, answer, now)
         self.health.answered(host)
         if robots.delay_s is not None and robots.delay_s > self.ledger.plan.politeness.delay_s:

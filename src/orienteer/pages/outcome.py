@@ -28,6 +28,7 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
 
     ROBOTS = "robots.txt"
+    ROBOTS_OUT_OF_REACH = "robots.txt out of reach"
     TOO_DEEP = "too deep"
     HOST_GIVEN_UP = "host given up"
     LEAVES_SCOPE = "redirect leaves the scope"
@@ -43,4 +44,5 @@ class Outcome(StrEnum):
         return f"http {status}" if self in _KNOWN_BY_STATUS else str(self)
 
 
+NO_ERRORS = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.NOT_MODIFIED))
 _KNOWN_BY_STATUS = frozenset((Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))

@@ -20,6 +20,7 @@ from orienteer.inspect.status_in_words import (
     stopped_in_words,
 )
 from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
+from orienteer.pages.outcome import NO_ERRORS
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.lock import holder_of
@@ -30,7 +31,6 @@ _SHARE = 0.1  # of the time of one processor may go into looking
 _HOSTS_SHOWN = 20
 _MAX_RETOLD_URLS = 2_000_000  # telling a crawl anew takes as much memory as to resume it
 _START_PATIENCE_S = 4.0
-_NO_ERRORS = frozenset(("ok", "redirect", "not modified"))
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,6 @@ def _n_done(figures: Any) -> int:
 def _errors(status: FolderStatus, of_run: dict[str, int]) -> tuple[ErrorKind, ...]:
     """What went wrong, the most frequent first."""
     failed, blocked = status.outcomes(PageState.FAILED), status.outcomes(PageState.BLOCKED)
-    kinds = dict.fromkeys([*failed, *blocked, *(kind for kind in of_run if kind not in _NO_ERRORS)])
+    kinds = dict.fromkeys([*failed, *blocked, *(kind for kind in of_run if kind not in NO_ERRORS)])
     found = [ErrorKind(kind, failed.get(kind, 0), blocked.get(kind, 0), int(of_run.get(kind, 0))) for kind in kinds]
     return tuple(sorted(found, key=lambda error: (-error.n_failed - error.n_blocked, -error.n_in_run, error.kind)))
