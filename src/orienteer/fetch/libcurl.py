@@ -56,6 +56,7 @@ class LibcurlFetcher:
         self._under_way: dict[pycurl.Curl, Transfer] = {}
         self._done: list[Fetched] = []
         self._selector = selectors.DefaultSelector()
+        self._watched: dict[int, int] = {}  # events by socket, 0: none
         # libcurl's wishes when to be called: a built-in function as the callback cannot be interrupted.
         self._timer_ms: deque[int] = deque(maxlen=1)
         self._due = math.inf
@@ -141,6 +142,7 @@ class LibcurlFetcher:
         self.cancel()
         self._multi.close()
         self._selector.close()
+        self._watched.clear()
         self._selector, self._multi = selectors.DefaultSelector(), self._new_multi()
 
     def _drive(self, wait_s: float) -> None:
@@ -185,11 +187,11 @@ class LibcurlFetcher:
 
     def _on_socket(self, what: int, fd: int, multi: pycurl.CurlMulti, data: object) -> None:
         """libcurl begins, changes or ends to wait for a socket."""
-        is_watched = fd in self._selector.get_map()
-        if what in (pycurl.POLL_REMOVE, pycurl.POLL_NONE):
-            if is_watched:
-                self._selector.unregister(fd)
-        elif is_watched:
-            self._selector.modify(fd, _EVENTS[what])
-        else:
-            self._selector.register(fd, _EVENTS[what])
+        before, events = self._watched.get(fd, 0), _EVENTS.get(what, 0)
+        if before and not events:
+            self._selector.unregister(fd)
+        elif not before and events:
+            self._selector.register(fd, events)
+        elif before != events:
+            self._selector.modify(fd, events)
+        self._watched[fd] = events
