@@ -123,7 +123,7 @@ def test_the_command_runs_hooks_and_tells_which_failed(tmp_path: Path) -> None:
     with FakeWeb(MadeSite(SHOP)) as web:
         options = ["--connect-to", web.address, "--delay", 0, "--ignore-robots", "-q"]
         said = orienteer("crawl", HOME, "-o", folder, *options, "--hook", prices, "--hook", raises, columns=200).stdout
-    assert f"raises.py on 1 page, which lack what it adds; first {PEAR}: KeyError: 'no pears\\nplease'" in said
+    assert f"raises.py on 1 page (it added nothing there); first {PEAR}: KeyError: 'no pears\\nplease'" in said
     assert added_in(folder) == GOODS
     assert hooks_of(folder) == ("prices.py", "raises.py")
     told = orienteer("explain", folder, APPLE).stdout

@@ -22,6 +22,6 @@ HOOK: Any = typer.Option(
 def failures_in_words(failures: Mapping[str, HookFailures]) -> list[str]:
     """A line for each hook that failed."""
     return [
-        f"{plain(name, 100)} on {counted(failed.n, 'page')}, which lack what it adds; first {failed.first}"
+        f"{plain(name, 100)} on {counted(failed.n, 'page')} (it added nothing there); first {failed.first}"
         for name, failed in failures.items()
     ]
