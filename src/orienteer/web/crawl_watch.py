@@ -151,11 +151,13 @@ class CrawlWatch:
     def frontier(self) -> FrontierNow:
         """The pages that come next. While a crawl runs it says so itself; one that was killed has to be read anew."""
         now, top = self.now(), written_top(self.path)
-        if top is None or top.position != now.position:
-            if not now.is_running and now.phase != "starting":
+        if not now.is_running and now.phase != "starting":
+            if top is not None and top.position > now.position:
+                top = None  # it knew of pages that were not acknowledged when the crawl was killed
+            if top is None or top.position < now.position:
                 self._retell(now)
-            if self._retold is not None and (top is None or self._retold.position > top.position):
-                top = self._retold
+        if self._retold is not None and (top is None or self._retold.position > top.position):
+            top = self._retold
         age = 0 if top is None else max(now.position - top.position, 0)
         return FrontierNow(top, age, self._retelling is not None and self._retelling.is_alive())
 
