@@ -33,7 +33,7 @@ _PROTOCOLS = {1: "http/1.0", 2: "http/1.1", 3: "h2", 30: "h3"}
 _SUPPRESS_CONNECT_HEADERS = 265  # what a proxy says before the page's server does
 _DISALLOW_USERNAME_IN_URL = 278
 
-# Accept is what browsers send. The encodings are those that fetch/body.py unpacks; libcurl is not to know of them.
+# Accept is what browsers send. The encodings are those that answers/body.py unpacks; libcurl is not to know of them.
 _REQUEST_HEADERS = (
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Accept-Encoding: gzip, deflate, br, zstd",
