@@ -27,6 +27,7 @@ from orienteer.inspect.folder_status import seen_urls
 from orienteer.inspect.local_web import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
+from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.search.page_columns import FILE, write_columns
 from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
@@ -184,7 +185,7 @@ class _Indexing:
         known, stamps = texts.stamps()
         has_stamp = dict(zip(known.tolist(), stamps.tolist(), strict=True))
         found: list[tuple[int, float, int]] = []
-        n_read, n_looked_at, n_pages = 0, 0, survey.n_in_states((2,))
+        n_read, n_looked_at, n_pages = 0, 0, survey.n_in_states((PageState.FETCHED,))
         for batch in survey.readable_pages():
             changed = [page for page in batch if has_stamp.pop(page.id, None) != content_stamp(page)]
             urls = survey.urls(page.id for page in changed)
