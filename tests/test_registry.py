@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 import orienteer as ori
+from orienteer.cli.plugin_names import REGISTRIES, registry_of
 from orienteer.registry import HERE, OURS, ClassRegistry, Origin, Registry
 
 SHAPES = """
@@ -208,3 +209,8 @@ def test_a_reference_is_imported_when_it_is_asked_for(tmp_path: Path, monkeypatc
 
     assert tools.find("drop") is drop
     del sys.modules["heavy_module"]
+
+
+@pytest.mark.parametrize("group", REGISTRIES)
+def test_commands_look_for_plug_ins_in_the_groups_of_the_registries(group: str) -> None:
+    assert registry_of(group).group == group

@@ -13,6 +13,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
+from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
 from orienteer.pages.outcome import Outcome
 from orienteer.url import canonical_url
@@ -98,6 +99,19 @@ def outcome_of(status: int, headers: Headers, url: str) -> Outcome:
     if 400 <= status < 500:
         return Outcome.CLIENT_ERROR
     return Outcome.SERVER_ERROR if status >= 500 else Outcome.BROKEN
+
+
+def unpacked_content(body: bytes, headers: Headers, outcome: Outcome, max_bytes: int) -> tuple[bytes, Outcome, str]:
+    """The body without its content codings, the outcome with that known, and what was wrong with it, or "".
+
+    An error page that cannot be unpacked is one all the same; nobody reads it.
+    """
+    try:
+        return unpacked(body, headers.get_all("content-encoding"), max_bytes), outcome, ""
+    except BodyError as error:
+        if outcome is not Outcome.OK:
+            return b"", outcome, ""
+        return b"", Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN, str(error)
 
 
 def media_type(headers: Headers) -> str:

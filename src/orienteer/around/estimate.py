@@ -105,7 +105,7 @@ def opened_estimate(path: Path, settings: EstimateSettings, again: bool = False)
     The folder is locked meanwhile: what is estimated belongs to the crawl as it is now.
     """
     with CrawlFolder.open(path) as crawl:
-        plan = around_plan(CrawlPlan.parse(crawl.settings_text, str(crawl.settings_path)))
+        plan = around_plan(CrawlPlan.of_folder(crawl))
         if again:
             remove_crawl(outside_of(path))
         warm_up(plan)

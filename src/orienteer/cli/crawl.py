@@ -176,8 +176,10 @@ def crawl(
     if refresh:
         given["refresh"], choice = choice, {}
         _expect_crawl(places or [], output, seeds_path)
+    from orienteer.hooks.hook_names import names_of
+
     hooks = _hooks(hook, no_hooks)
-    given["crawl"]["hooks"] = None if hooks is None else tuple(each.name for each in hooks)
+    given["crawl"]["hooks"] = names_of(hooks)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start)
     run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks)

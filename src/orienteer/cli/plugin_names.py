@@ -10,15 +10,20 @@ from typer.core import TyperCommand
 
 from orienteer.registry import OURS, Registry
 
-_POLICIES = "orienteer.policies", "orienteer.policies.policy:POLICIES"
-_METHODS = "orienteer.seed_methods", "orienteer.seeds.seed_method:METHODS"
-_EXPORTS = "orienteer.exports", "orienteer.exports.exporter:EXPORTERS"
-_GRAPHS = "orienteer.graph_formats", "orienteer.graph.formats:FORMATS"
-_FETCHERS = "orienteer.fetchers", "orienteer.fetch.choice:FETCHERS"
-_HOOKS = "orienteer.page_hooks", "orienteer.hooks.hook_names:HOOKS"
+# By the group of entry points: where the registry is that loads them. All that other packages can add to.
+REGISTRIES = {
+    "orienteer.policies": "orienteer.policies.policy:POLICIES",
+    "orienteer.seed_methods": "orienteer.seeds.seed_method:METHODS",
+    "orienteer.topics": "orienteer.topics.topic:TOPICS",
+    "orienteer.exports": "orienteer.exports.exporter:EXPORTERS",
+    "orienteer.graph_formats": "orienteer.graph.formats:FORMATS",
+    "orienteer.fetchers": "orienteer.fetch.choice:FETCHERS",
+    "orienteer.page_hooks": "orienteer.hooks.hook_names:HOOKS",
+}
+_POLICIES, _METHODS, _, _EXPORTS, _GRAPHS, _FETCHERS, _HOOKS = REGISTRIES
 
-# By command and option: the group of entry points, and the registry that loads them.
-_CHOSEN: dict[str, dict[str, tuple[str, str]]] = {
+# By command and option: the group whose names can be chosen.
+_CHOSEN: dict[str, dict[str, str]] = {
     "crawl": {"--policy": _POLICIES, "--seed-method": _METHODS, "--fetcher": _FETCHERS, "--hook": _HOOKS},
     "import": {"--hook": _HOOKS},
     "replay": {"--policy": _POLICIES},
@@ -31,12 +36,18 @@ _CHOSEN: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 
+def registry_of(group: str) -> Registry[Any]:
+    """The registry of a group; this imports what it is for."""
+    registry: Registry[Any] = pkgutil.resolve_name(REGISTRIES[group])
+    return registry
+
+
 class Command(TyperCommand):
     """A command whose help names what is installed."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        for option, (group, registry) in _CHOSEN.get(self.name or "", {}).items():
-            names = _plugins(group, registry)
+        for option, group in _CHOSEN.get(self.name or "", {}).items():
+            names = _plugins(group)
             for parameter in self.params if names else ():
                 if option in parameter.opts:
                     help_text = str(getattr(parameter, "help", "")).rstrip(".")
@@ -44,12 +55,12 @@ class Command(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-def _plugins(group: str, place: str) -> list[str]:
+def _plugins(group: str) -> list[str]:
     """The names that other packages add; what is heavy is imported only where there are any."""
     try:
         if not importlib.metadata.entry_points(group=group):
             return []
     except Exception:  # a damaged package; `orienteer plugins` says so
         return []
-    registry: Registry[Any] = pkgutil.resolve_name(place)
+    registry = registry_of(group)
     return [name for name in registry.names() if registry.origin(name) != OURS]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.plugin_names import REGISTRIES, registry_of
 
 if TYPE_CHECKING:
     from orienteer.registry import Registry
@@ -24,7 +25,7 @@ def plugins(
 
     Example: [bold]orienteer plugins --all[/bold]
     """
-    registries = _registries()
+    registries = [registry_of(group) for group in REGISTRIES]
     found = [row for registry in registries for row in _rows(registry, all_names)]
     problems = [problem for registry in registries for problem in registry.problems]
     if json:
@@ -40,19 +41,6 @@ def plugins(
         print("no plug-ins are installed (--all lists what Orienteer itself has)")
     for problem in problems:
         print(f"cannot be loaded: {problem}", file=sys.stderr)
-
-
-def _registries() -> list[Registry[Any]]:
-    """All that other packages can add to."""
-    from orienteer.exports.exporter import EXPORTERS
-    from orienteer.fetch.choice import FETCHERS
-    from orienteer.graph.formats import FORMATS
-    from orienteer.hooks.hook_names import HOOKS
-    from orienteer.policies.policy import POLICIES
-    from orienteer.seeds.seed_method import METHODS
-    from orienteer.topics.topic import TOPICS
-
-    return [POLICIES, METHODS, TOPICS, EXPORTERS, FORMATS, FETCHERS, HOOKS]
 
 
 def _rows(registry: Registry[Any], all_names: bool) -> list[dict[str, Any]]:

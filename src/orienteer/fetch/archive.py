@@ -11,22 +11,20 @@ not say anything else the next time.
 
 from __future__ import annotations
 
-import secrets
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
-from orienteer.answers.answer import Fetched, Request, media_type, outcome_of
-from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.answer import Fetched, Request, media_type, outcome_of, unpacked_content
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import VERDICTS, Verdict, verdict_of
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
-from orienteer.frontier.seen import SeenUrls
 from orienteer.pages.outcome import Outcome
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedPage
+from orienteer.store.url_numbers import seen_urls
 
 _OUTCOMES = frozenset(map(str, VERDICTS))  # of fetches; what the crawl decided then, it decides anew
 
@@ -41,9 +39,7 @@ class ArchiveFetcher:
             raise InputError("fetcher archive: which archive? Name a crawl folder: archive:path=FOLDER")
         self.settings = settings or FetchSettings()
         self._folder = FolderView.open(Path(path))
-        self._seen = SeenUrls(secrets.token_bytes(16))
-        for block in self._folder.database.url_blocks():
-            self._seen.number_lines(block)
+        self._seen = seen_urls(self._folder.database)
         self._waiting: deque[Request] = deque()
         self._done: list[Fetched] = []
 
@@ -100,13 +96,7 @@ def archived_answer(request: Request, archived: ArchivedPage, settings: FetchSet
     outcome = outcome_of(archived.status, headers, request.url)
     if outcome is Outcome.OK and not request.any_type and not settings.wants(media_type(headers)):
         outcome = Outcome.UNWANTED_TYPE
-    content, detail = b"", ""
-    try:
-        content = unpacked(archived.body, headers.get_all("content-encoding"), settings.max_decoded_bytes)
-    except BodyError as error:
-        if outcome is Outcome.OK:
-            outcome = Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN
-            detail = str(error)
+    content, outcome, trouble = unpacked_content(archived.body, headers, outcome, settings.max_decoded_bytes)
     return Fetched(
         request,
         outcome,
@@ -116,5 +106,5 @@ def archived_answer(request: Request, archived: ArchivedPage, settings: FetchSet
         body=archived.body,
         content=content,
         started_at=archived.time,
-        detail=detail,
+        detail=trouble,
     )

@@ -14,8 +14,7 @@ from functools import cache
 
 import pycurl
 
-from orienteer.answers.answer import Fetched, Request, media_type, outcome_of
-from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
+from orienteer.answers.answer import Fetched, Request, media_type, outcome_of, unpacked_content
 from orienteer.answers.headers import Headers
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.settings import FetchSettings
@@ -125,13 +124,8 @@ class Transfer:
         outcome, detail = self._judged(code, message)
         is_kept = code == 0 or self._is_cut or outcome in _BY_STATUS
         body = bytes(self._body) if is_kept and not self._refusal else b""
-        content = b""
-        try:
-            content = unpacked(body, headers.get_all("content-encoding"), self._settings.max_decoded_bytes)
-        except BodyError as error:
-            if outcome is Outcome.OK:
-                outcome = Outcome.TOO_LARGE if isinstance(error, BodyTooLargeError) else Outcome.BROKEN
-                detail = str(error)
+        content, outcome, trouble = unpacked_content(body, headers, outcome, self._settings.max_decoded_bytes)
+        detail = trouble or detail
         raw_headers = b"".join(self._lines) if self._headers is not None else b""
         return Fetched(
             request=self._request,

@@ -116,7 +116,7 @@ def _of_crawl(path: Path, kept: LoadedTopic, reads_links: bool, reads_pages: boo
         else:
             relevance = np.where(is_page, 0.0, np.nan)
             _expect_texts(_read(to_read, words, topic, graph, relevance), path, topic)
-        n_seeds = len(CrawlPlan.parse(folder.settings_text, str(folder.settings_path)).crawl.seeds)
+        n_seeds = len(CrawlPlan.of_folder(folder).crawl.seeds)
     seeds = np.flatnonzero(known.pages[pages] < n_seeds)  # they have the first ids
     return TopicWeb(known.graph, pages, LabelledWeb(graph, relevance, words.text()), seeds, topic.threshold)
 

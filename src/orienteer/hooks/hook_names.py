@@ -54,6 +54,11 @@ def hooks_kept(names: Sequence[str], where: str) -> tuple[Hook, ...]:
     return tuple(_installed(name) for name in names)
 
 
+def names_of(hooks: Sequence[Hook] | None) -> tuple[str, ...] | None:
+    """What crawl.toml keeps of hooks; None where none were given, and those of the crawl stay."""
+    return None if hooks is None else tuple(hook.name for hook in hooks)
+
+
 def expect_installed(names: Sequence[str], where: str) -> None:
     """Refuse settings with a hook that is no plug-in; says what to type."""
     for name in names:

@@ -23,7 +23,7 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept
+from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport
@@ -36,7 +36,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.ledger.scope import Scope
 from orienteer.live.figures import Watch
-from orienteer.live.session import Report, named_hooks, reported
+from orienteer.live.session import Report, reported
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
@@ -81,7 +81,7 @@ def import_crawl(
         report = _import_graph(found[0].path, Path(folder), progress)
     else:
         given = None if hooks is None else hooks_given(hooks)
-        tables = merged(settings or {}, {"scope": {"kind": scope}}, named_hooks(given))
+        tables = merged(settings or {}, {"scope": {"kind": scope}}, {"crawl": {"hooks": names_of(given)}})
         report = _Import(found, named, tables, given, progress).run(Path(folder))
     return replace(report, elapsed_s=time.monotonic() - began, cpu_s=time.process_time() - cpu)
 

@@ -14,9 +14,9 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView, Group
 from orienteer.store.failures import damaged
+from orienteer.store.url_numbers import number_urls
 
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED)
-_STAGE = "reading the crawl"
 _N_STATES = len(PageState)
 _REPEATS, _NEARLY_REPEATS = 1, 2
 
@@ -91,14 +91,3 @@ class DoneTally:
         n_urls = len(self.seen)
         self._states, self._repeats = grown(self._states, n_urls), grown(self._repeats, n_urls)
         self._outcomes = grown(self._outcomes, n_urls)
-
-
-def number_urls(seen: SeenUrls, survey: DatabaseView, progress: Progress = silent) -> None:
-    """Number the URLs of a crawl that are not numbered yet, as the crawl has numbered them."""
-    n_urls = survey.n_urls()
-    try:
-        for block in survey.url_blocks(len(seen)):
-            seen.number_lines(block)
-            progress(_STAGE, len(seen), n_urls)
-    except ValueError as error:
-        raise damaged(survey.path, error) from None

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.inspect.folder_status import seen_urls
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import Retelling, other_names
 from orienteer.ledger.scope import Scope
@@ -17,6 +16,7 @@ from orienteer.store.archive import Archive
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
+from orienteer.store.url_numbers import seen_urls
 from orienteer.store.visits import Revisits
 from orienteer.url import canonical_url
 
@@ -110,7 +110,7 @@ def page_facts(path: Path, text: str) -> PageFacts:
     candidates = _candidates(text)
     with FolderView.open(path) as folder:
         survey = folder.database
-        plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        plan = CrawlPlan.of_folder(folder)
         found = survey.find_urls(candidates)
         known = [url for url in candidates if url in found]
         # Without a scheme either will do; with one, it is that one which was asked for.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Certificate
-from orienteer.inspect.done_tally import DONE, DoneTally, HostPages, number_urls
+from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
 from orienteer.inspect.epoch_status import EpochStatus, epochs_of
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import topic_threshold
@@ -131,7 +129,7 @@ class FolderWatcher:
         """How the crawl stands now."""
         with FolderView.open(self.path) as folder:
             survey = folder.database
-            plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+            plan = CrawlPlan.of_folder(folder)
             report = _report(folder.report_path)
             self._catch_up(survey, progress)
             hosts, n_hosts, n_hosts_known = self._tally.hosts(max_hosts)
@@ -166,13 +164,6 @@ class FolderWatcher:
 def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) -> FolderStatus:
     """How the crawl in this folder stands. Reads through all of its URLs and pages; nothing is written."""
     return FolderWatcher(path).look(max_hosts, progress)
-
-
-def seen_urls(survey: DatabaseView, progress: Progress = silent) -> SeenUrls:
-    """The URLs of a crawl with their hosts, numbered as the crawl has numbered them."""
-    seen = SeenUrls(secrets.token_bytes(16))
-    number_urls(seen, survey, progress)
-    return seen
 
 
 def _report(path: Path) -> dict[str, Any] | None:

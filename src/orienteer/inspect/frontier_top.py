@@ -133,5 +133,5 @@ def written_top(path: Path) -> FrontierTop | None:
 def retold_top(path: Path) -> FrontierTop:
     """The same from all that has happened: as slow as to resume the crawl, and as much memory."""
     with FolderView.open(path) as folder:
-        plan = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        plan = CrawlPlan.of_folder(folder)
         return top_of(Retelling(folder, plan))

@@ -27,7 +27,6 @@ from orienteer.graph.coverage import Certificate
 from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
-from orienteer.inspect.folder_status import seen_urls
 from orienteer.ledger.kept_policy import spec_of_crawl
 from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
 from orienteer.ledger.topic_reading import about_page
@@ -41,6 +40,7 @@ from orienteer.store.database_view import DatabaseView
 from orienteer.store.failures import damaged
 from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.history import DonePages
+from orienteer.store.url_numbers import seen_urls
 from orienteer.warc.files import warc_files
 
 _NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)

@@ -34,6 +34,7 @@ from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import checked_damping
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.settings import from_table, to_table
+from orienteer.store.folder_files import FolderFiles
 from orienteer.url import canonical_url
 
 _DUPLICATE_CHOICES = ("off", "report", "merge")
@@ -125,6 +126,11 @@ class CrawlPlan:
                 raise unknown_name(f"table in {where}", name, kinds)
         parts = {name: from_table(kind, tables.get(name, {}), f"{where} [{name}]") for name, kind in kinds.items()}
         return cls(**parts)
+
+    @classmethod
+    def of_folder(cls, folder: FolderFiles) -> CrawlPlan:
+        """The plan that the crawl in this folder was made with."""
+        return cls.parse(folder.settings_text, str(folder.settings_path))
 
     @classmethod
     def parse(cls, text: str, where: str) -> CrawlPlan:

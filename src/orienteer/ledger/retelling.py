@@ -9,13 +9,11 @@ URLs are numbered in order of discovery, inside and outside the scope alike. The
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.frontier.seen import SeenUrls
 from orienteer.ledger.checkpoint import Arrays, restore
 from orienteer.ledger.depths import Depths
 from orienteer.ledger.plan import CrawlPlan
@@ -26,6 +24,7 @@ from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.url_numbers import seen_urls
 
 FROM_SITEMAP = 1  # the depth of a page that a sitemap names
 
@@ -40,12 +39,13 @@ class Retelling:
         self.epoch = self.setup.epoch
         self.reader = Reader.of_folder(folder) if plan.crawl.topic else None
         self.scope = Scope(plan.scope, plan.crawl.seeds)
-        self.seen = SeenUrls(secrets.token_bytes(16))
+        self.seen = seen_urls(self.database)
+        if len(self.seen) == 0:
+            self.seen.number(plan.crawl.seeds)
         self.position = self.database.next_position()  # of the next event
         self._hops: dict[int, int] = {}  # redirects that led to a page
         self._seed_names = set(range(len(plan.crawl.seeds)))  # the seeds, and what they redirect to
         self._depths = Depths()
-        self._number_urls()
         self._begin()
         self.crawl = self.setup.new_crawl(self.seen.hosts)
         self._resume(self._checkpoint(folder))
@@ -107,13 +107,6 @@ class Retelling:
             self._seed_names.add(target)
 
     # -- opening ------------------------------------------------------------------------------------------------
-
-    def _number_urls(self) -> None:
-        if self.database.n_urls() == 0:
-            self.seen.number(self.plan.crawl.seeds)
-        else:
-            for block in self.database.url_blocks():
-                self.seen.number_lines(block)
 
     def _begin(self) -> None:
         """Where the epoch starts, and what the scope has come to before it."""

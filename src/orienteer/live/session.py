@@ -11,7 +11,7 @@ from typing import Any
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.coverage import Certificate
-from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept
+from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
 from orienteer.ledger.kept_policy import LoadedPolicy
@@ -97,7 +97,7 @@ def live_crawl(
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     found = None if hooks is None else hooks_given(hooks)
-    plan = CrawlPlan.of_tables(merged(tables, named_hooks(found)), "settings")
+    plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"hooks": names_of(found)}}), "settings")
     with opened(Path(folder), plan, topic=None if topic is None else Path(topic), hooks=found) as live:
         return run(live, watch)
 
@@ -120,7 +120,7 @@ def refresh(
     path = Path(folder)
     goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     found = None if hooks is None else hooks_given(hooks)
-    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, named_hooks(found))
+    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(found)}})
     with opened(path, plan, refresh=True, now=now, hooks=found) as live:
         return run(live, watch)
 
@@ -132,11 +132,6 @@ def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> Cra
     if text is None:
         raise CrawlFolderError(f"{path}: there is no crawl in this folder")
     return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
-
-
-def named_hooks(hooks: Sequence[Hook] | None) -> dict[str, dict[str, Any]]:
-    """The settings that name these hooks; those of the crawl stay where None are given."""
-    return {"crawl": {"hooks": None if hooks is None else tuple(hook.name for hook in hooks)}}
 
 
 def run(live: LiveCrawl, watch: Callable[[Figures], None] | None = None) -> Report:
@@ -175,7 +170,7 @@ def opened(
         closing(make_fetcher(plan.fetch)) as fetcher,
         CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder,
     ):
-        before = CrawlPlan.parse(folder.settings_text, str(folder.settings_path))
+        before = CrawlPlan.of_folder(folder)
         if to_keep is not None:
             to_keep.keep(folder)
         if before != plan:

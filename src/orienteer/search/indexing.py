@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.inspect.folder_status import seen_urls
 from orienteer.inspect.local_web import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
@@ -39,6 +38,7 @@ from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import PageTexts
+from orienteer.store.url_numbers import seen_urls
 
 MAX_GHOST_SHARE = 0.2
 TEXTS = "pages.db"
