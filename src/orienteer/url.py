@@ -7,20 +7,23 @@ all else is told from it.
     host    what politeness applies to: the DNS name, with `:port` where it is not the scheme's own
     site    the registrable domain of a host: `b.example.co.uk` belongs to `example.co.uk`
 
-A visit mark is a parameter that tells one visit from another and not one page from another. These are dropped, whatever
-the case of their names; the other parameters keep their order and spelling, and a query left empty goes with its `?`:
+A visit mark is a parameter that advertising adds to a link, and that tells one visit from another: utm_*, gclid,
+dclid, gbraid, wbraid, fbclid, msclkid, yclid, twclid, igshid, mc_cid, mc_eid, _ga, _gl, _hsenc, _hsmi, mkt_tok. They
+are dropped, whatever the case of their names; the other parameters keep their order and spelling, and a query left
+empty goes with its `?`.
 
-    advertising    utm_*, gclid, dclid, gbraid, wbraid, fbclid, msclkid, yclid, twclid, igshid, mc_cid, mc_eid, _ga,
-                   _gl, _hsenc, _hsmi, mkt_tok
-    sessions       phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path;
-                   sid, session_id, sessionid, session only where the value looks drawn at random, since they also name
-                   things (a conference session, a section): 16 or more letters and digits, at least one a digit
+A session in a URL may be a visit mark, too, or the name of a thing; nobody can tell from the URL. `session_of` finds
+those that look like one: phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path; sid,
+session_id, sessionid, session only where the value looks drawn at random: 16 or more letters and digits, at least one a
+digit. What to make of it is up to the crawl (ledger/sessions).
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from publicsuffixlist import PublicSuffixList
 from url import URL, URLError
@@ -31,13 +34,18 @@ MAX_URL_BYTES = 2048
 _MAX_TEXT_CHARS = 8 * MAX_URL_BYTES
 
 _MARK = (
-    "(?:(?:utm_[^=&]*|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi"
-    "|mkt_tok|phpsessid|jsessionid|aspsessionid[^=&]*|cfid|cftoken)(?:=[^&]*)?"
-    "|(?:sid|session_id|sessionid|session)=(?=[a-z]*[0-9])[a-z0-9]{16,})(?=&|$)"
+    "(?:utm_[^=&]*|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi"
+    "|mkt_tok)(?:=[^&]*)?(?=&|$)"
 )
 _MAYBE_MARKED = re.compile("[?&]" + _MARK, re.ASCII)  # in lower case: to look at both cases takes twice the time
 _QUERY_MARK = re.compile("&" + _MARK, re.ASCII | re.IGNORECASE)  # in a query with a `&` before it
-_PATH_MARK = re.compile(";jsessionid=[^;/]*", re.ASCII | re.IGNORECASE)
+
+# A session wherever it stands, in a URL or in the text of a page; one of the groups is its value.
+SESSION_VALUES = (
+    r"(?:[?&;]|&amp;)(?:(?:phpsessid|jsessionid|aspsessionid[a-z]*|cfid|cftoken)=([a-z0-9._!~-]+)"
+    r"|(?:sid|session_id|sessionid|session)=(?=[a-z]*[0-9])([a-z0-9]{16,})(?![a-z0-9]))"
+)
+_SESSION = re.compile(SESSION_VALUES, re.ASCII | re.IGNORECASE)
 
 
 def canonical_url(text: str, base: str | None = None) -> str | None:
@@ -58,28 +66,52 @@ def canonical_url(text: str, base: str | None = None) -> str | None:
     except (URLError, UnicodeError):  # UnicodeError: half a surrogate pair, which no URL can hold
         return None
     url = url.partition("#")[0]  # in a serialised URL the first # starts the fragment
-    if "?" in url or ";" in url:
+    if "?" in url:
         url = _without_visit_marks(url)
     return url if len(url) <= MAX_URL_BYTES else None
 
 
+def too_long_url(text: str, base: str) -> str | None:
+    """What stands for a URL that is too long to be a page's: its beginning, and a digest. None where it is not."""
+    try:
+        url = str(_parsed(base).join(text[:_MAX_TEXT_CHARS])).partition("#")[0]
+    except (URLError, UnicodeError):
+        return None
+    if not url.startswith(("http://", "https://")) or len(url) <= MAX_URL_BYTES:
+        return None
+    digest = hashlib.blake2b(text.partition("#")[0].encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{url[:MAX_URL_BYTES]}...{digest}"
+
+
 def _without_visit_marks(url: str) -> str:
-    if ";" in url:
-        url = _without_path_marks(url)
     start = url.find("?")
-    if start < 0 or not _MAYBE_MARKED.search(url.lower(), start):
+    if not _MAYBE_MARKED.search(url.lower(), start):
         return url
     query = _QUERY_MARK.sub("", "&" + url[start + 1 :])[1:]
     return f"{url[:start]}?{query}" if query else url[:start]
 
 
-def _without_path_marks(url: str) -> str:
-    path, mark, query = url.partition("?")
-    start = path.index("/", len("https://"))  # a host may hold a `;`, too
-    if not _PATH_MARK.search(path, start):
-        return url
-    # Parsed once more, since what is left of `..;jsessionid=1` is a step up.
-    return str(URL.parse(path[:start] + _PATH_MARK.sub("", path[start:]))) + mark + query
+class Session(NamedTuple):
+    """What looks like a session in a URL: the URL without it, and its values."""
+
+    stripped: str
+    values: frozenset[str]
+
+
+def session_of(url: str) -> Session | None:
+    """The session in a canonical URL.
+
+    >>> session_of("http://example.org/a;jsessionid=7F?x=1")
+    Session(stripped='http://example.org/a?x=1', values=frozenset({'7F'}))
+    >>> session_of("http://example.org/talks?session=keynote")
+    """
+    if "=" not in url or (";" not in url and "?" not in url):
+        return None
+    values = frozenset(value for groups in _SESSION.findall(url) for value in groups if value)
+    if not values:
+        return None
+    stripped = _SESSION.sub(lambda found: "?" if found[0][0] == "?" else "", url)
+    return Session(stripped.replace("?&", "?").removesuffix("?"), values)
 
 
 @lru_cache(maxsize=64)

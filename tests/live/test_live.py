@@ -298,8 +298,9 @@ def test_retry_after_is_honoured(tmp_path: Path) -> None:
 def test_traps_end(tmp_path: Path) -> None:
     site = with_traps(MadeSite({"http://a.test/": "<a href=/b>", "http://a.test/b": ""}), n_hops=5, n_links=20)
     with FakeWeb(site) as web:
-        report = crawled(web, "http://a.test/", tmp_path, until=0.9, budget=2000)
+        report = crawled(web, "http://a.test/", tmp_path, until=0.75, budget=2000)
     assert report.stopped_because == "coverage"
+    assert report.figures.certificate.unknown > 0.05  # what is behind the redirects that do not end
     outcomes = {row.outcome for row in Told(tmp_path).rows.values() if row}
     assert outcomes >= {"ok", "redirect"}
 
@@ -357,7 +358,8 @@ def test_duplicates_are_reported_or_merged(tmp_path: Path) -> None:
     assert "http://a.test/from-similar" in told.urls
     merged = Told(tmp_path / "merge")
     assert merged.rows["http://a.test/same"].redirect_to == one
-    assert merged.rows["http://a.test/similar"].redirect_to == one
+    assert merged.rows["http://a.test/similar"].near_duplicate_of == one
+    assert merged.rows["http://a.test/similar"].redirect_to is None
     assert "http://a.test/from-similar" not in merged.urls
 
 

@@ -86,12 +86,14 @@ class Fetched:
 
 def outcome_of(status: int, headers: Headers, url: str) -> Outcome:
     """What an answer means that came with this status and these headers."""
+    if status == 206:
+        return Outcome.BROKEN  # a part of a page; nobody asked for a part
     if 200 <= status < 300:
         return Outcome.OK
     if status == 304:
         return Outcome.NOT_MODIFIED
     if 300 <= status < 400:
-        return Outcome.REDIRECT if location_of(status, headers, url) is not None else Outcome.BROKEN
+        return Outcome.REDIRECT if location_of(status, headers, url) is not None else Outcome.LEADS_NOWHERE
     if status == 408:
         return Outcome.TIMED_OUT
     if status == 429 or (status == 503 and retry_after_s(headers, 0.0) is not None):

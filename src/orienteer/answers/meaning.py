@@ -3,12 +3,14 @@
     a page                          FETCHED       its links are followed
     a redirect                      REDIRECT      another name of its target
     304                             NOT_MODIFIED  as it was when it came last
-    404 and other 4xx               FAILED        there is no page
-    an image, a file                SKIPPED       no links in it; nobody asked for its like
-    401, 403, 451, too large, ...   BLOCKED       there may be a page, but it is not for us
-    5xx, 429, time-out, ...         TRY_AGAIN     it may be otherwise later; BLOCKED if it stays so
+    404, 410                        FAILED        there is no page
+    an image, a file                SKIPPED       nobody asked for its type
+    other 4xx, too large, robots    BLOCKED       there may be a page, but it is not for us
+    5xx, 429, timeout, ...          TRY_AGAIN     it may work later; BLOCKED if it does not
 
-FAILED and SKIPPED pages count as pages without links: what there is has been found out. BLOCKED ones do not.
+FAILED and SKIPPED pages count as pages without links: what there is has been found out. BLOCKED ones do not: whatever
+may hide a page is blocked. Of some pages not all links are known, and the certificate is told so (`Meaning.unknown`).
+docs/theory/answers.md has the same table, row by row; a test compares them.
 
 The live crawl, refreshes, imports, the replay of archives, graphs of WARC files and the Scrapy plug-in all ask here.
 """
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from orienteer.answers.answer import Fetched
-from orienteer.answers.reading import read_page
+from orienteer.answers.reading import may_hold_links, read_page
 from orienteer.extract.page import Page
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
@@ -41,7 +43,7 @@ VERDICTS: dict[Outcome, Verdict] = {
     Outcome.OK: Verdict.FETCHED,
     Outcome.REDIRECT: Verdict.REDIRECT,
     Outcome.NOT_MODIFIED: Verdict.NOT_MODIFIED,
-    Outcome.CLIENT_ERROR: Verdict.FAILED,  # but for KEEP_OUT
+    Outcome.CLIENT_ERROR: Verdict.BLOCKED,  # but for NO_PAGE
     Outcome.UNWANTED_TYPE: Verdict.SKIPPED,
     Outcome.TLS_FAILED: Verdict.BLOCKED,
     Outcome.TOO_LARGE: Verdict.BLOCKED,
@@ -54,22 +56,36 @@ VERDICTS: dict[Outcome, Verdict] = {
     Outcome.NO_CONNECTION: Verdict.TRY_AGAIN,
     Outcome.BROKEN: Verdict.TRY_AGAIN,
     Outcome.CANCELLED: Verdict.TRY_AGAIN,
+    Outcome.ROBOTS: Verdict.BLOCKED,
+    Outcome.ROBOTS_OUT_OF_REACH: Verdict.BLOCKED,
+    Outcome.TOO_DEEP: Verdict.BLOCKED,
+    Outcome.HOST_GIVEN_UP: Verdict.BLOCKED,
+    Outcome.LEAVES_SCOPE: Verdict.BLOCKED,
+    Outcome.LEADS_NOWHERE: Verdict.BLOCKED,
+    Outcome.REDIRECT_LOOP: Verdict.BLOCKED,
+    Outcome.TOO_MANY_REDIRECTS: Verdict.BLOCKED,
 }
-KEEP_OUT = frozenset((401, 402, 403, 407, 451))  # there is something, but not for us
+NO_PAGE = frozenset((404, 410))  # of all 4xx these alone say that there is none; the others are refusals
+
+# These stand for a page that is not known: whoever goes there may end up on a page that was fetched.
+LOST_REDIRECTS = frozenset(
+    (Outcome.LEAVES_SCOPE, Outcome.LEADS_NOWHERE, Outcome.REDIRECT_LOOP, Outcome.TOO_MANY_REDIRECTS)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """`reason` is the outcome in a word or two; `page` is what a FETCHED page says, `target` where a REDIRECT leads.
 
-    `relevance` is that to the topic of a crawl, where there is one to tell it; `added` is what its hooks made of the
-    page, where it has any.
+    `unknown` is why not even the number of its links is known, "" where it is. `relevance` is that to the topic of a
+    crawl, where there is one to tell it; `added` is what its hooks made of the page, where it has any.
     """
 
     verdict: Verdict
     reason: str
     page: Page | None = None
     target: str | None = None
+    unknown: str = ""
     relevance: float | None = None
     added: Additions | None = None
 
@@ -89,8 +105,8 @@ def verdict_of(outcome: Outcome, status: int) -> Verdict:
     >>> verdict_of(Outcome.CLIENT_ERROR, 404).value, verdict_of(Outcome.CLIENT_ERROR, 403).value
     ('failed', 'blocked')
     """
-    if outcome is Outcome.CLIENT_ERROR and status in KEEP_OUT:
-        return Verdict.BLOCKED
+    if outcome is Outcome.CLIENT_ERROR and status in NO_PAGE:
+        return Verdict.FAILED
     return VERDICTS[outcome]
 
 
@@ -98,9 +114,12 @@ def meaning_of(answer: Fetched, with_text: bool = True) -> Meaning:
     """What an answer means; a page is read, without its text where only links are wanted."""
     verdict = verdict_of(answer.outcome, answer.status)
     if verdict is Verdict.FETCHED:
-        return Meaning(verdict, answer.reason, page=_page(answer, with_text))
+        page = _page(answer, with_text)
+        return Meaning(verdict, answer.reason, page=page, unknown=", ".join(page.unknown_links))
     if verdict is Verdict.REDIRECT:
         return Meaning(verdict, answer.reason, target=answer.location)
+    if verdict is Verdict.SKIPPED and may_hold_links(answer.content_type):
+        return Meaning(verdict, answer.reason, unknown=f"links in {answer.content_type}")
     return Meaning(verdict, answer.reason)
 
 

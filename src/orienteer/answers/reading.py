@@ -13,6 +13,13 @@ def is_html(content_type: str) -> bool:
     return content_type in ("", *HTML_TYPES)
 
 
+def may_hold_links(content_type: str) -> bool:
+    """Whether browsers show a file of this type, which is no page to us, with links in it: XML, SVG, MathML."""
+    if content_type in ("application/rss+xml", "application/atom+xml"):
+        return False  # browsers show no links there
+    return content_type in ("text/xml", "application/xml") or content_type.endswith("+xml")
+
+
 def read_page(
     content: bytes,
     url: str,

@@ -136,7 +136,7 @@ def _only(events: DonePages, kept: NDArray[np.bool_]) -> DonePages:
     return DonePages(
         events.positions[kept], events.pages[kept], events.states[kept], events.redirects[kept],
         np.concatenate(([0], np.cumsum(n_links[kept]))), events.links[np.repeat(kept, n_links)], events.asked[kept],
-        events.relevance[kept],
+        events.relevance[kept], events.n_unknown[kept],
     )  # fmt: skip
 
 

@@ -255,7 +255,10 @@ def _other_goal(figures: Figures) -> str:
 def _pages(figures: Figures) -> str:
     if figures.epoch:
         return visits_in_words(figures.visits)
-    return f"{figures.n_fetched:,} fetched, {figures.n_failed:,} failed, {figures.n_blocked:,} blocked"
+    return (
+        f"{figures.n_fetched:,} fetched, {figures.n_failed:,} failed, {figures.n_skipped:,} skipped, "
+        f"{figures.n_blocked:,} blocked"
+    )
 
 
 def _on_topic(figures: Figures) -> str:

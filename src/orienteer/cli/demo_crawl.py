@@ -181,7 +181,8 @@ def _failures(folder: Path) -> str:
 
     words = {"unwanted type": "PDF files and pictures", "http 404": "dead links"}
     status = folder_status(folder)
-    failed = [f"{n:,} {words.get(kind, kind)}" for kind, n in status.outcomes(PageState.FAILED).items()]
+    outcomes = status.outcomes(PageState.SKIPPED) | status.outcomes(PageState.FAILED)
+    failed = [f"{n:,} {words.get(kind, kind)}" for kind, n in outcomes.items()]
     n_moved = status.outcomes(PageState.FETCHED).get("redirect", 0)
     if n_moved:
         failed.append(counted(n_moved, "address that has moved", "addresses that have moved"))

@@ -90,6 +90,7 @@ def _facts(report: ImportReport) -> list[tuple[str, Any]]:
     pages = [
         f"{counted(report.n_fetched, 'page')} fetched{unlinked}",
         f"{report.n_failed:,} failed" if report.n_failed else "",
+        f"{report.n_skipped:,} skipped" if report.n_skipped else "",
         f"{report.n_blocked:,} blocked" if report.n_blocked else "",
     ]
     waiting = [

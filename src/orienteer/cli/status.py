@@ -105,6 +105,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", _pages(found, PageState.FETCHED)),
         ("failed", _pages(found, PageState.FAILED)),
+        ("skipped", _pages(found, PageState.SKIPPED)),
         ("blocked", _pages(found, PageState.BLOCKED)),
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
@@ -142,9 +143,9 @@ def _hosts_table(found: FolderStatus) -> Table:
 
     from orienteer.cli.wording import plain
 
-    figures = ("fetched", "failed", "blocked", "URLs known")
+    figures = ("fetched", "failed", "skipped", "blocked", "URLs known")
     table = display.columns_table(None, ("host", False), *((name, True) for name in figures))
     for host in found.hosts:
-        counts = (host.n_fetched, host.n_failed, host.n_blocked, host.n_known)
+        counts = (host.n_fetched, host.n_failed, host.n_skipped, host.n_blocked, host.n_known)
         table.add_row(Text(plain(host.host, 60)), *(f"{n:,}" for n in counts))
     return table

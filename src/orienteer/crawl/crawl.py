@@ -3,11 +3,12 @@
 The life of a page is told in `pages/states.py`. Whoever drives it, a simulation or the network, does the same:
 
     page = crawl.next(now)                     # the best page whose host may be asked now, or None
-    crawl.fetched(page, links, now)            # or .failed, .blocked, .redirected, .retry
+    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry
     crawl.stopped_because                      # a StopReason, or None: go on
 
-A failed page counts as fetched without links: the attempt found out what there is. A blocked one does not; its mass is
-out of reach and reported. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes
+A failed or skipped page counts as fetched without links: the attempt found out what there is. A blocked one does not;
+its mass is out of reach and reported. Where links of a page are not known (`n_unknown`, see graph/coverage) what may be
+behind them is not covered. A page known from elsewhere than a link (`discover`: a sitemap) holds no mass, and comes
 after all that are linked to. What comes of a page may be known without asking its host (`asked=False`: robots.txt
 forbids it, or it was seen not long ago): that costs no budget, and the host need not rest for it.
 
@@ -26,7 +27,7 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import ALL_UNKNOWN, Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
 from orienteer.notebook import facts_html
@@ -88,7 +89,7 @@ class Crawl:
         self.web = GrowingGraph()
         self.frontier = Frontier(politeness)
         self.order = array("I")
-        self.n_unasked = 0  # pages of the order that nobody was asked for
+        self.n_asked = 0  # pages done that cost a request: what a budget counts
         self.stopped_because: StopReason | None = None
         self.web.know(int(trusted.pages.max()) + 1)
         if hosts is not None:
@@ -149,9 +150,14 @@ class Crawl:
         hosts: ArrayLike | None = None,
         asked: bool = True,
         about: AboutPage | None = None,
+        n_unknown: int = 0,
     ) -> None:
-        """The page came back with these links; `hosts` are those of the targets. A focused policy hears `about` it."""
+        """The page came back with these links; `hosts` are those of the targets. A focused policy hears `about` it.
+
+        `n_unknown` links of the page are not among them; ALL_UNKNOWN: nobody knows how many.
+        """
         self._arrive(page, PageState.FETCHED, now, None if asked else 0.0)
+        self._leave_unknown(page, n_unknown)
         self.web.add(page, links)
         if hosts is not None:
             self.web.set_hosts(links, hosts)
@@ -160,18 +166,26 @@ class Crawl:
         self._take_in(page, self.policy.fetched(page, self.web), asked)
 
     def failed(self, page: int, now: float = 0.0, asked: bool = True) -> None:
-        """The page is not there, or will never answer: it is a page without links."""
-        self._arrive(page, PageState.FAILED, now, None if asked else 0.0)
+        """There is no page: it counts as one without links."""
+        self._end_without_links(page, PageState.FAILED, now, asked)
+
+    def skipped(self, page: int, now: float = 0.0, asked: bool = True, n_unknown: int = 0) -> None:
+        """What is there was not asked for, a picture say: it counts as a page without links, but for `n_unknown`."""
+        self._leave_unknown(page, n_unknown)
+        self._end_without_links(page, PageState.SKIPPED, now, asked)
+
+    def _end_without_links(self, page: int, state: PageState, now: float, asked: bool) -> None:
+        self._arrive(page, state, now, None if asked else 0.0)
         self.web.add(page, [])
         self._take_in(page, self.policy.failed(page, self.web), asked)
 
     def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None, asked: bool = True) -> None:
         """The page is another name of `target`: its whole mass goes there, undamped.
 
-        One that comes back to itself is the name of nothing: it has failed.
+        One that comes back to itself is blocked: a surfer who accepts cookies, say, may well get on.
         """
         if self.n_redirects_from(target, until=page) is None:
-            return self.failed(page, now, asked)
+            return self.blocked(page, now, asked, is_redirect=True)
         self.coverage.know(max(page, target) + 1)
         self.coverage.alias[page] = True
         self.own_proof_holds = False
@@ -183,20 +197,46 @@ class Crawl:
         while page != until:
             if page >= len(self.coverage.alias) or not self.coverage.alias[page]:
                 return n
-            page = int(self.web.links(page)[0])
+            links = self.web.links(page)
+            if len(links) == 0:  # blocked: nobody knows where it leads
+                return n
+            page = int(links[0])
             n += 1
         return None
 
-    def blocked(self, page: int, now: float = 0.0, asked: bool = True) -> None:
-        """The page must not or cannot be fetched."""
+    def blocked(
+        self, page: int, now: float = 0.0, asked: bool = True, is_redirect: bool = False, was_answered: bool = False
+    ) -> None:
+        """The page must not or cannot be fetched. A redirect is another name of a page that is not known.
+
+        One that was answered (403, say) counts in the budget; one that was asked for in vain does not.
+        """
         if self.state(page) is PageState.IN_FLIGHT:
             self._arrive(page, PageState.BLOCKED, now, None if asked else 0.0)
         else:
             self._move(page, PageState.BLOCKED)
             self.frontier.remove(page)
         self.blocked_pages.append(page)
+        self.n_asked += was_answered
         self._apply(self.policy.lost(page, self.web))
+        if is_redirect:
+            self._leave_unknown(page, ALL_UNKNOWN)
+            self.coverage.alias[page] = True
+        self._see_whether_to_stop([page] if is_redirect else [])
+
+    def find_more_links(self, pages: NDArray[np.uint32], n_more: NDArray[np.int32]) -> None:
+        """So many links of these fetched pages count that did not before: the scope has become wider."""
+        n_unknown = self.coverage.n_unknown
+        n_unknown[pages] = np.where(n_unknown[pages] == ALL_UNKNOWN, ALL_UNKNOWN, n_unknown[pages] + n_more)
+        self.own_proof_holds = False
+        self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
         self._see_whether_to_stop([])
+
+    def _leave_unknown(self, page: int, n_unknown: int) -> None:
+        if n_unknown:
+            self.coverage.know(page + 1)
+            self.coverage.n_unknown[page] = n_unknown
+            self.own_proof_holds = False
 
     def retry(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
         """The fetch did not work out; the page waits again, and its host rests for the delay."""
@@ -221,12 +261,12 @@ class Crawl:
         blocked: array[int],
         states: NDArray[np.uint8],
         own_proof_holds: bool,
-        n_unasked: int,
+        n_asked: int,
         waiting: tuple[NDArray[np.uint32], NDArray[np.float64]],
     ) -> None:
         """Take over what another Crawl of the same pages had come to (see ledger/checkpoint.py)."""
         self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
-        self.n_unasked = n_unasked
+        self.n_asked = n_asked
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
         self.frontier = Frontier(self.frontier.politeness)
         self.frontier.put(*waiting, self.web.hosts[waiting[0]])
@@ -270,11 +310,6 @@ class Crawl:
     def _links(self) -> Links:
         return Links.of(self.web)
 
-    @property
-    def n_asked(self) -> int:
-        """The pages done that cost a request: what a budget counts."""
-        return len(self.order) - self.n_unasked
-
     def _budget_is_spent(self) -> bool:
         return self.goal.budget is not None and self.n_asked + len(self._in_flight) >= self.goal.budget
 
@@ -294,7 +329,7 @@ class Crawl:
     def _take_in(self, page: int, changed: Priorities, asked: bool) -> None:
         """A page and its links are in the web: note it, reorder the frontier, see whether the goal is reached."""
         self.order.append(page)
-        self.n_unasked += not asked
+        self.n_asked += asked
         links = self.web.links(page)
         self._state = grown(self._state, self.web.n_pages)
         states = self._state[links]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orienteer.extract.charset import as_utf8, charset_of
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.robot_rules import rules_of_header
-from orienteer.url import canonical_url
+from orienteer.url import canonical_url, too_long_url
 
 MAX_LINKS = 10_000  # of one page; what follows is dropped
 MAX_TEXT_CHARS = 1_000_000
@@ -28,7 +29,8 @@ class Page:
     canonical: str | None
     noindex: bool
     nofollow: bool
-    n_links_dropped: int  # references that were not looked at, because there were too many
+    left_out: list[str]  # links that are not to be followed: nofollow, too long
+    unknown_links: tuple[str, ...]  # why nobody knows how many links there are besides; empty: there are none
 
 
 def extract_page(
@@ -51,7 +53,10 @@ def extract_page(
     reader = read(as_utf8(html, used_charset), with_text)
     rules = reader.rules | rules_of_header(robots_header) if robots_header else reader.rules
     base = url if reader.base is None else canonical_url(reader.base, url) or url
-    links, n_dropped = ({}, 0) if rules.nofollow else _links(reader, base)
+    links, is_cut = _links(reader.references, base)
+    left_out = _left_out(reader, links, base)
+    if rules.nofollow:
+        links, left_out = {}, list(dict.fromkeys((*links.values(), *left_out)))
     anchors = {
         (link, text): None
         for reference, text in reader.anchors
@@ -69,19 +74,32 @@ def extract_page(
         canonical=canonical_url(reader.canonical, base) if reader.canonical else None,
         noindex=rules.noindex,
         nofollow=rules.nofollow,
-        n_links_dropped=n_dropped,
+        left_out=left_out,
+        unknown_links=(f"more than {MAX_LINKS:,} links",) if is_cut else (),
     )
 
 
-def _links(reader: PageReader, base: str) -> tuple[dict[str, str], int]:
-    """The links by their references, up to the limit, and the number of references beyond it."""
+def _links(references: Iterable[str], base: str) -> tuple[dict[str, str], bool]:
+    """The links by their references, up to the limit, and whether there are references beyond it."""
     links: dict[str, str] = {}
-    distinct = set()
-    for n_read, reference in enumerate(reader.references, 1):
+    distinct: set[str] = set()
+    for reference in references:
+        if len(distinct) == MAX_LINKS:
+            return links, True
         link = canonical_url(reference, base)
         if link is not None:
             links[reference] = link
             distinct.add(link)
-            if len(distinct) == MAX_LINKS:
-                return links, len(reader.references) - n_read
-    return links, 0
+    return links, False
+
+
+def _left_out(reader: PageReader, links: dict[str, str], base: str) -> list[str]:
+    """The links that are there, but are not among those to follow; what stands for them where they are too long."""
+    not_followed, _ = _links(reader.not_followed, base)
+    too_long = {
+        url
+        for reference in (*reader.references, *reader.not_followed)
+        if reference not in links and reference not in not_followed
+        and (url := too_long_url(reference, base)) is not None
+    }  # fmt: skip
+    return sorted((too_long | set(not_followed.values())).difference(links.values()))

@@ -81,6 +81,7 @@ class PageReader:
 
     def __init__(self, with_text: bool, is_odd: bool) -> None:
         self.references: dict[str, None] = {}
+        self.not_followed: dict[str, None] = {}  # because of their rel
         self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
         self.headings: list[str] = []
         self.title = self.text = self.description = self.language = ""
@@ -172,9 +173,12 @@ class PageReader:
         if self._anchor is not None:
             self._end_anchor()
         reference = attributes.get("href")
-        if reference is None or ("rel" in attributes and _is_nofollow(attributes)):
+        if reference is None:
             return
         reference = reference.partition("#")[0]
+        if "rel" in attributes and _is_nofollow(attributes):
+            self.not_followed[reference] = None
+            return
         self.references[reference] = None
         if reference and self._with_text:  # a link within the page says nothing about another
             self._anchor, self._anchor_reference, self._anchor_image = len(self._parts), reference, ""

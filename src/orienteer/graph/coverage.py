@@ -2,20 +2,27 @@
 
 Coverage is the total true rank (personalized by the trust) of the fetched pages, RankMass in the paper. Start with p =
 trust. Pushing a fetched page with links moves d p_i / c_i to each target; pushing a dangling one only adds p_i to a
-counter D. With R, Q what is left on unfetched and on fetched pages, at *any* moment, finished or not:
+counter D. Where some links of a fetched page are not known, their share goes to a counter U. With R, Q what is left on
+unfetched and on fetched pages, at *any* moment, finished or not:
 
-    lower = 1 - (R + Q) / (1 - d D)      upper = 1 - (1 - d) R / (1 - d D)      lower <= coverage <= upper
+    lower = 1 - (R + Q + U) / (1 - d D)      upper = 1 - (1 - d) R / (1 - d D)      lower <= coverage <= upper
 
 and the best lower bound that the known links can prove is at most Q / (1 - d D) higher. The order of pushes does not
 matter, so any crawl can be certified, whoever chose its pages.
 
 - A page without links (404, an image) counts as fetched: its mass is covered, though useless.
 - A page that can never be fetched (robots, dead host) keeps its mass in R; it is reported as `blocked`.
-- A redirect forwards its whole mass, undamped, to its target: they are one page with two names.
+- A redirect forwards its whole mass, undamped, to its target: they are one page with two names. Where its target is
+  not known all of its mass goes to U.
+- A page some of whose links were left out (nofollow, too long a URL) divides its mass among all of its links; the
+  share of those left out goes to U. Where even their number is not known, all that the page passes on does.
 - Trust that lies on unknown pages (`known_trust` below 1) is mass on unfetched pages that never moves.
 
-*On demand*: pushing alone can prove at most 1 - R / (1 - d D). While that is below the target nothing need be pushed;
-once it is not, pages are pushed until the matter is decided, so a crawl stops at the very page that suffices.
+The lower bound holds whatever the unfetched pages are. The upper one supposes that none of them is another name of a
+fetched page (`UPPER_SUPPOSES`): a surfer who goes there would be on a fetched page after all.
+
+*On demand*: pushing alone can prove at most 1 - (R + U) / (1 - d D). While that is below the target nothing need be
+pushed; once it is not, pages are pushed until the matter is decided, so a crawl stops at the very page that suffices.
 """
 
 from __future__ import annotations
@@ -34,6 +41,11 @@ from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import inlined, kernel
 from orienteer.notebook import facts_html
 
+ALL_UNKNOWN = -1  # in `n_unknown`: nothing is known of a page's links, not even how many there are
+UPPER_SUPPOSES = "no page that was not fetched is another name of a fetched one"
+
+U = 3  # in `mass`, beside R, Q and D: behind links that are not known
+
 _DECIDED = 1e-12  # of the mass: what is left to push changes no answer
 # Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring, and whether it
 # is sorted.
@@ -49,8 +61,8 @@ _OPEN, _PROVED, _WANTS_SORTING = range(3)
 class Certificate:
     """What is proved of a set of fetched pages.
 
-    lower + frontier + blocked + unsettled = 1: what is not proved covered is on pages that could be fetched, on pages
-    that cannot, or not yet pushed far enough.
+    lower + frontier + blocked + unknown + unsettled = 1: what is not proved covered is on pages that could be fetched,
+    on pages that cannot, behind links that are not known, or not yet pushed far enough.
     """
 
     lower: float
@@ -58,9 +70,10 @@ class Certificate:
     blocked: float = 0.0
     frontier: float = 0.0
     unsettled: float = 0.0
+    unknown: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"text": str(self)}
+        return asdict(self) | {"text": str(self), "upper_supposes": UPPER_SUPPOSES}
 
     def __repr__(self) -> str:
         return f"<Certificate: {self}>"
@@ -71,12 +84,14 @@ class Certificate:
             ("at most", percent(self.upper, up=True)),
             ("on pages to fetch", percent(self.frontier, up=True)),
             ("blocked", percent(self.blocked, up=True) if self.blocked else ""),
+            ("behind unknown links", percent(self.unknown, up=True) if self.unknown else ""),
         ]
         return facts_html("Certificate: a surfer's time on pages fetched", facts)
 
     def __str__(self) -> str:
         text = f"at least {percent(self.lower)}, at most {percent(self.upper, up=True)}"
-        return text + (f"; {percent(self.blocked, up=True)} blocked" if self.blocked else "")
+        text += f"; {percent(self.blocked, up=True)} blocked" if self.blocked else ""
+        return text + (f"; {percent(self.unknown, up=True)} behind unknown links" if self.unknown else "")
 
 
 def percent(share: float, up: bool = False) -> str:
@@ -93,13 +108,15 @@ def certificate(
     damping: float = 0.85,
     blocked: ArrayLike = (),
     aliases: ArrayLike = (),
+    n_unknown: ArrayLike | None = None,
     known_trust: float = 1.0,
     tolerance: float = 1e-9,
 ) -> Certificate:
     """Bounds on the coverage of the `fetched` pages (ids or a mask); the lower one within `tolerance` of the best.
 
     Only links of fetched pages are used. `blocked` pages can never be fetched; `aliases` are fetched pages that only
-    redirect to their single link. `known_trust` is the share of all trust that the given trust stands for.
+    redirect to their single link. `n_unknown` is for every page the number of links it has besides those in the graph,
+    ALL_UNKNOWN where that is not known. `known_trust` is the share of all trust that the given trust stands for.
 
     >>> from orienteer.graph import shapes
     >>> print(certificate(shapes.chain(3), fetched=[0, 1], trust=[0]))
@@ -107,6 +124,8 @@ def certificate(
     """
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
     coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
+    if n_unknown is not None:
+        coverage.n_unknown[:] = n_unknown
     links = Links.of(graph)
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
@@ -128,9 +147,10 @@ class Coverage:
         self.p = trust * known_trust
         self.fetched = np.zeros(len(trust), np.bool_)
         self.alias = np.zeros(len(trust), np.bool_)
+        self.n_unknown = np.zeros(len(trust), np.int32)
         self._is_active = np.zeros(len(trust), np.bool_)
         self._active = np.empty(len(trust), np.uint32)
-        self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0])
+        self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0])
         self.work = np.zeros(5, np.int64)
 
     @property
@@ -147,6 +167,7 @@ class Coverage:
             self._straighten()
             self.p, self._active = grown(self.p, n_pages), grown(self._active, n_pages)
             self.fetched, self.alias = grown(self.fetched, n_pages), grown(self.alias, n_pages)
+            self.n_unknown = grown(self.n_unknown, n_pages)
             self._is_active = grown(self._is_active, n_pages)
 
     def fetch(self, pages: NDArray[Any], links: Links, until: float = 2.0) -> int:
@@ -164,6 +185,14 @@ class Coverage:
                 return int(done)
         return 0
 
+    def over_again(self, trust: NDArray[np.float64], links: Links) -> Coverage:
+        """The same pages fetched, pushed from the start: their links are not what they were taken for."""
+        new = Coverage(trust, self.damping, 1.0 - self.hidden)
+        new.know(len(self.p))
+        new.alias, new.n_unknown = self.alias, self.n_unknown
+        new.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
+        return new
+
     def settle(self, links: Links, tolerance: float = 1e-9) -> None:
         """Push until the lower bound is within `tolerance` of the best that the known links can prove."""
         self._push(links, tolerance, 2.0)
@@ -179,7 +208,10 @@ class Coverage:
             self.work[_SORTED] = 1
 
     def _arrays(self) -> tuple[Any, ...]:
-        return (self.p, self.fetched, self.alias, self._is_active, self._active, self.mass, self.work, self.damping)
+        return (
+            self.p, self.fetched, self.alias, self.n_unknown, self._is_active, self._active, self.mass, self.work,
+            self.damping,
+        )  # fmt: skip
 
     def _straighten(self) -> None:
         """Turn the ring so that it begins at the start of its array."""
@@ -192,18 +224,22 @@ class Coverage:
         total = 1.0 - self.damping * self.mass[D]
         stuck = 0.0 if blocked is None else float(self.p[blocked][~self.fetched[blocked]].sum())
         return Certificate(
-            lower=max(0.0, float(1.0 - (self.mass[R] + self.mass[Q]) / total)),
+            lower=max(0.0, self._lower()),
             upper=float(1.0 - (1.0 - self.damping) * self.mass[R] / total),
             blocked=float(stuck / total),
             frontier=float((self.mass[R] - stuck) / total),
             unsettled=float(self.mass[Q] / total),
+            unknown=float(self.mass[U] / total),
         )
 
     def _recount(self) -> float:
         """Sum the mass anew; the lower bound."""
         self.mass[Q] = self.p[self.fetched].sum()
         self.mass[R] = self.p[~self.fetched].sum() + self.hidden
-        return float(1.0 - (self.mass[R] + self.mass[Q]) / (1.0 - self.damping * self.mass[D]))
+        return self._lower()
+
+    def _lower(self) -> float:
+        return float(1.0 - (self.mass[R] + self.mass[Q] + self.mass[U]) / (1.0 - self.damping * self.mass[D]))
 
 
 @inlined
@@ -215,8 +251,8 @@ def _wait(page: Any, active: Any, work: Any) -> None:
 
 @kernel
 def _push(
-    page: Any, links: Any, p: Any, fetched: Any, alias: Any, is_active: Any, active: Any, mass: Any, work: Any,
-    damping: float,
+    page: Any, links: Any, p: Any, fetched: Any, alias: Any, n_unknown: Any, is_active: Any, active: Any, mass: Any,
+    work: Any, damping: float,
 ) -> None:  # fmt: skip
     """Push a fetched page whose mass is counted in Q."""
     amount = p[page]
@@ -224,11 +260,17 @@ def _push(
     mass[Q] -= amount
     work[PUSHES] += 1
     start, end = links.starts[page], links.ends[page]
-    if start == end:
+    passed_on = amount if alias[page] else damping * amount
+    if n_unknown[page] == ALL_UNKNOWN:
+        mass[U] += passed_on
+        return
+    n_links = end - start + n_unknown[page]
+    if n_links == 0:
         mass[D] += amount
         return
     work[LINKS] += end - start
-    share = (1.0 if alias[page] else damping) * amount / (end - start)
+    share = passed_on / n_links
+    mass[U] += share * n_unknown[page]
     to_fetched, to_unfetched = 0.0, 0.0
     for k in range(start, end):
         target = links.targets[k]
@@ -246,8 +288,8 @@ def _push(
 
 @kernel
 def _push_active(
-    links: Any, goal: float, until: float, p: Any, fetched: Any, alias: Any, is_active: Any, active: Any, mass: Any,
-    work: Any, damping: float,
+    links: Any, goal: float, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any, is_active: Any,
+    active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
     """Push fetched pages until Q is within the goal, or it is decided whether `until` is proved.
 
@@ -256,9 +298,9 @@ def _push_active(
     while True:
         total = 1.0 - damping * mass[D]
         if until <= 1.0:
-            if 1.0 - (mass[R] + mass[Q]) / total >= until:
+            if 1.0 - (mass[R] + mass[Q] + mass[U]) / total >= until:
                 return _PROVED
-            if 1.0 - mass[R] / total < until:
+            if 1.0 - (mass[R] + mass[U]) / total < until:
                 return _OPEN
         if mass[Q] <= goal * total or work[_ACTIVE] == 0:
             return _OPEN
@@ -272,15 +314,15 @@ def _push_active(
             work[_ACTIVE] -= 1
             if p[page] > threshold:
                 is_active[page] = False
-                _push(page, links, p, fetched, alias, is_active, active, mass, work, damping)
+                _push(page, links, p, fetched, alias, n_unknown, is_active, active, mass, work, damping)
             else:
                 _wait(page, active, work)
 
 
 @kernel
 def _fetch_until(
-    links: Any, pages: Any, first: int, until: float, p: Any, fetched: Any, alias: Any, is_active: Any, active: Any,
-    mass: Any, work: Any, damping: float,
+    links: Any, pages: Any, first: int, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any,
+    is_active: Any, active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
     """Count pages from `first` on as fetched; (pages counted, whether `until` seems proved by then, or not decided)."""
     for k in range(first, len(pages)):
@@ -290,9 +332,11 @@ def _fetch_until(
         fetched[page] = True
         mass[R] -= p[page]
         mass[Q] += p[page]
-        _push(page, links, p, fetched, alias, is_active, active, mass, work, damping)
+        _push(page, links, p, fetched, alias, n_unknown, is_active, active, mass, work, damping)
         if until <= 1.0:
-            answer = _push_active(links, _DECIDED, until, p, fetched, alias, is_active, active, mass, work, damping)
+            answer = _push_active(
+                links, _DECIDED, until, p, fetched, alias, n_unknown, is_active, active, mass, work, damping
+            )
             if answer != _OPEN:
                 return k + 1, answer
     return len(pages), _OPEN

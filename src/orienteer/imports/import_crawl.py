@@ -206,6 +206,7 @@ class _Import:
             n_unresolved=collector.n_unresolved,
             n_fetched=figures.n_fetched,
             n_failed=figures.n_failed,
+            n_skipped=figures.n_skipped,
             n_blocked=figures.n_blocked,
             n_unlinked=told.n_unlinked,
             n_outside=told.n_outside,

@@ -20,9 +20,10 @@ class ImportReport:
     `first_damage`; `n_too_large` were passed over. `n_passing` answers were errors that pass, `n_unresolved` said that
     a page is as it was, and that is not here: these pages wait in the frontier with the others that are known.
 
-    Pages: `n_known` in all, of which `n_fetched` are there, redirects among them, `n_failed` are none, and `n_blocked`
-    were refused. To `n_unlinked` of them no link leads; `n_outside` are outside the scope and left out. `n_listed` were
-    named by lists of URLs. `has_texts`: there is something to search.
+    Pages: `n_known` in all, of which `n_fetched` are there, redirects among them, `n_failed` are not, `n_skipped` are
+    not of a type that was asked for, and `n_blocked` were refused. To `n_unlinked` of them no link leads; `n_outside`
+    are outside the scope and left out. `n_listed` were named by lists of URLs. `has_texts`: there is something to
+    search.
     """
 
     folder: Path
@@ -37,6 +38,7 @@ class ImportReport:
     n_unresolved: int = 0
     n_fetched: int = 0
     n_failed: int = 0
+    n_skipped: int = 0
     n_blocked: int = 0
     n_unlinked: int = 0
     n_outside: int = 0
@@ -53,7 +55,7 @@ class ImportReport:
 
     @property
     def n_done(self) -> int:
-        return self.n_fetched + self.n_failed + self.n_blocked
+        return self.n_fetched + self.n_failed + self.n_skipped + self.n_blocked
 
     @property
     def pages_per_cpu_s(self) -> float:

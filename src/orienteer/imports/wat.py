@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from orienteer.answers.headers import Headers
 from orienteer.extract.page import MAX_LINKS, Page
 from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
-from orienteer.url import canonical_url
+from orienteer.url import canonical_url, too_long_url
 
 _FOLLOWED = frozenset(("A@/href", "AREA@/href", "FRAME@/src", "IFRAME@/src"))
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
@@ -38,10 +38,12 @@ class WatPage(NamedTuple):
     links: tuple[str, ...] = ()
     noindex: bool = False
     nofollow: bool = False
+    left_out: tuple[str, ...] = ()  # links that are not to be followed
+    is_cut: bool = False  # there are more links than are looked at
 
     def packed(self) -> bytes:
         """As the spool keeps it: what `page_of` needs."""
-        facts = [self.headers.items(), self.title, self.links, self.noindex, self.nofollow]
+        facts = [self.headers.items(), self.title, self.links, self.left_out, self.is_cut, self.noindex, self.nofollow]
         return json.dumps(facts).encode("utf-8", "replace")
 
 
@@ -71,10 +73,11 @@ def wat_page(block: bytes) -> WatPage | None:
 
 def page_of(packed: bytes, url: str) -> tuple[Headers, Page]:
     """The headers and the page that `WatPage.packed` made."""
-    headers, title, links, noindex, nofollow = json.loads(packed)
+    headers, title, links, left_out, is_cut, noindex, nofollow = json.loads(packed)
     page = Page(
         links=links, title=title, text="", headings=[], anchors=[], description="", language="", charset="",
-        canonical=None, noindex=noindex, nofollow=nofollow, n_links_dropped=0,
+        canonical=None, noindex=noindex, nofollow=nofollow, left_out=left_out,
+        unknown_links=(f"more than {MAX_LINKS:,} links",) if is_cut else (),
     )  # fmt: skip
     return Headers((name, value) for name, value in headers), page
 
@@ -84,23 +87,34 @@ def _read(page: WatPage, html: dict[str, Any]) -> WatPage:
     rules = rules_of_header("\n".join(page.headers.get_all("x-robots-tag"))) | _rules(head)
     base = canonical_url(_text(head, "Base"), page.url) if _text(head, "Base") else None
     links: dict[str, None] = {}
-    for reference in () if rules.nofollow else _references(head, html):
-        link = canonical_url(reference.partition("#")[0], base or page.url) if reference else None
+    left_out: dict[str, None] = {}
+    is_cut = False
+    for reference, is_followed in _references(head, html):
+        text, start = reference.partition("#")[0], base or page.url
+        link = canonical_url(text, start)
+        to = links if is_followed and link is not None and not rules.nofollow else left_out
+        if len(to) == MAX_LINKS:
+            is_cut = True
+            break
+        if link is None:
+            link = too_long_url(text, start)
         if link is not None:
-            links[link] = None
-            if len(links) == MAX_LINKS:
-                break
+            to[link] = None
     title = " ".join(_text(head, "Title").split())[:_MAX_TITLE_CHARS]
-    return page._replace(title=title, links=tuple(links), noindex=rules.noindex, nofollow=rules.nofollow)
+    return page._replace(
+        title=title, links=tuple(links), left_out=tuple(link for link in left_out if link not in links), is_cut=is_cut,
+        noindex=rules.noindex, nofollow=rules.nofollow,
+    )  # fmt: skip
 
 
-def _references(head: dict[str, Any], html: dict[str, Any]) -> Iterator[str]:
+def _references(head: dict[str, Any], html: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """What the page links to, and whether that is to be followed."""
     for entry in _tables(head, "Link"):
-        if not _FOLLOWED_RELATIONS.isdisjoint(_relations(entry)):
-            yield _text(entry, "url")
+        if _text(entry, "url") and not _FOLLOWED_RELATIONS.isdisjoint(_relations(entry)):
+            yield _text(entry, "url"), True
     for entry in _tables(html, "Links"):
-        if _text(entry, "path") in _FOLLOWED and "nofollow" not in _relations(entry):
-            yield _text(entry, "url")
+        if _text(entry, "url") and _text(entry, "path") in _FOLLOWED:
+            yield _text(entry, "url"), "nofollow" not in _relations(entry)
 
 
 def _relations(entry: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from orienteer.store.database_view import DatabaseView, Group
 from orienteer.store.failures import damaged
 from orienteer.store.url_numbers import number_urls
 
-DONE = (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED)
+DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 _N_STATES = len(PageState)
 _REPEATS, _NEARLY_REPEATS = 1, 2
 
@@ -28,6 +28,7 @@ class HostPages:
     host: str
     n_fetched: int
     n_failed: int
+    n_skipped: int
     n_blocked: int
     n_known: int
 

@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orienteer.answers.meaning import LOST_REDIRECTS
 from orienteer.errors import InputError
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import Retelling, other_names
 from orienteer.ledger.scope import Scope
 from orienteer.pages.outcome import Outcome
-from orienteer.pages.states import PageState
+from orienteer.pages.states import COUNTS_AS_FETCHED, PageState
 from orienteer.store.archive import Archive
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
@@ -22,7 +23,6 @@ from orienteer.url import canonical_url
 
 MAX_SOURCES = 10
 _MAX_EVENTS = 1_000_000
-_COUNTS_AS_FETCHED = (PageState.FETCHED, PageState.FAILED)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class PageFacts:
     frontier, None where it is not there either. `number` counts the pages that count as fetched, up to this one.
     `seen_as` is the same page under the other of http and https, if only that is known. `host_trouble` is why its host
     was given up, if that is why the page is blocked. `revisits` is what refreshes have seen of it, None if none has.
-    `tags` and `fields` are what page hooks added.
+    `n_unknown_links` of its links are not known (-1: nobody knows how many), and why. `tags` and `fields` are what page
+    hooks added.
     """
 
     url: str
@@ -72,6 +73,8 @@ class PageFacts:
     host_trouble: str | None = None
     revisits: Revisits | None = None
     waiting: Waiting | None = None
+    n_unknown_links: int = 0
+    why_unknown_links: str = ""
     sources: tuple[Source, ...] = ()
     n_sources: int = 0
     tags: tuple[str, ...] = ()
@@ -160,18 +163,20 @@ def _source(survey: DatabaseView, source: int, page: int) -> Source:
 def _facts_of_row(survey: DatabaseView, archive: Archive, row: PageRow) -> dict[str, Any]:
     others = ("redirect_to", "duplicate_of", "near_duplicate_of")
     pages = {name: getattr(row, name) for name in others}
-    if row.state == PageState.FAILED and len(row.outside):
+    if row.outcome in LOST_REDIRECTS and len(row.outside):
         pages["redirect_to"] = int(row.outside[0])  # it leads out of the scope, round in circles, or too far
     facts: dict[str, Any] = {name: None if page is None else survey.url(page) for name, page in pages.items()}
-    if row.state in _COUNTS_AS_FETCHED:
-        facts["number"] = survey.n_in_states(_COUNTS_AS_FETCHED, until=row.position)
+    if row.state in COUNTS_AS_FETCHED:
+        facts["number"] = survey.n_in_states(COUNTS_AS_FETCHED, until=row.position)
     if row.outcome == Outcome.HOST_GIVEN_UP:
         facts["host_trouble"] = _host_trouble(survey, row.id)
     facts["revisits"] = survey.revisits(row.id)
+    unknown = survey.unknown(row.id)
+    facts |= {"n_unknown_links": unknown.n, "why_unknown_links": unknown.why}
     if (added := survey.added(row.id)) is not None:
         facts |= {"tags": added.tags, "fields": added.fields}
     facts["archive_file"] = None if row.archived is None else archive.path(row.archived.file)
-    return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(_COUNTS_AS_FETCHED)}
+    return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(COUNTS_AS_FETCHED)}
 
 
 def _host_trouble(survey: DatabaseView, page: int) -> str | None:

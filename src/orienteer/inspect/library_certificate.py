@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import ALL_UNKNOWN, Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.pages.states import PageState
+from orienteer.pages.states import COUNTS_AS_FETCHED, PageState
 from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages
@@ -42,20 +42,24 @@ def library_certificate(
     web.know(n_pages)
     states = np.zeros(n_pages, np.uint8)
     redirects = np.full(n_pages, _NO_REDIRECT, np.int64)
+    n_unknown = np.zeros(n_pages, np.int32)
     for events in database.pages_after():
         if isinstance(events, DonePages):
             states[events.pages] = events.states
             redirects[events.pages] = np.where(events.states == PageState.FETCHED, events.redirects, _NO_REDIRECT)
+            n_unknown[events.pages] = events.n_unknown
             web.add_batch(events.pages, events.link_offsets, events.links)
-    for page in _going_in_circles(redirects):  # seen at different times: together they are the name of nothing
+    for page in _going_in_circles(redirects):  # seen at different times: nobody knows where they lead
         web.add(int(page), [])
-        redirects[page] = _NO_REDIRECT
+        n_unknown[page] = ALL_UNKNOWN
+    is_lost = (states == PageState.BLOCKED) & (n_unknown != 0)  # redirects
     seeds = np.arange(len(plan.crawl.seeds), dtype=np.uint32)
     trusted = trusted or TrustedPages(seeds, plan.crawl.seed_trust())
     coverage = Coverage(trusted.vector(n_pages), plan.crawl.damping)
-    coverage.alias[redirects >= 0] = True
+    coverage.alias[(redirects >= 0) | is_lost] = True
+    coverage.n_unknown[:] = n_unknown
     links = Links.of(web)
-    fetched = np.flatnonzero((states == PageState.FETCHED) | (states == PageState.FAILED)).astype(np.uint32)
+    fetched = np.flatnonzero(np.isin(states, COUNTS_AS_FETCHED) | is_lost).astype(np.uint32)
     coverage.fetch(fetched, links)
     coverage.settle(links, tolerance)
     return coverage.certificate(np.flatnonzero(states == PageState.BLOCKED).astype(np.uint32))

@@ -66,7 +66,7 @@ def page_names(database: Database) -> NDArray[np.int64]:
     for page, state, redirect_to in database.all_states():
         if not (0 <= page < n_urls and (redirect_to is None or 0 <= redirect_to < n_urls)):
             raise damaged(database.path, f"page {page} or what it redirects to has no URL")
-        if state == PageState.FAILED:
+        if state in (PageState.FAILED, PageState.SKIPPED):
             names[page] = _NO_PAGE
         elif redirect_to is not None:
             names[page] = redirect_to

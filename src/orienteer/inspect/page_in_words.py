@@ -69,6 +69,8 @@ def _state(facts: PageFacts) -> str:
         return f"fetched {number}"
     if facts.state is PageState.FAILED:
         return f"failed: {reason_in_words(facts)}; it counts as fetched, {number}"
+    if facts.state is PageState.SKIPPED:
+        return f"skipped: {reason_in_words(facts)}; it counts as fetched, {number}"
     return f"blocked, not fetched: {reason_in_words(facts)}"
 
 

@@ -127,15 +127,18 @@ def _crawled(
     n_missing = 0
     while (page := crawl.next()) is not None:
         links, answer = graph.links(page), Answer(int(web.answers[page]))
+        n_unknown = int(web.n_unknown[page])
         if answer is Answer.NONE:
             n_missing += 1
-            crawl.blocked(page)
-        elif answer is Answer.NO_PAGE or (answer is Answer.REDIRECT and len(links) == 0):
-            crawl.failed(page)
+            crawl.blocked(page, is_redirect=n_unknown != 0)
+        elif answer is Answer.NO_PAGE:
+            crawl.skipped(page, n_unknown=n_unknown)
+        elif answer is Answer.REDIRECT and len(links) == 0:
+            crawl.blocked(page, is_redirect=True)
         elif answer is Answer.REDIRECT:
             crawl.redirected(page, int(links[0]), host=int(hosts[links[0]]))
         else:
-            crawl.fetched(page, links, hosts=hosts[links], about=about(page))
+            crawl.fetched(page, links, hosts=hosts[links], about=about(page), n_unknown=n_unknown)
         if len(crawl.order) % 1000 == 0:
             progress("replaying", len(crawl.order), graph.n_pages)
     return crawl, n_missing
@@ -157,6 +160,7 @@ def _stored_web(
     hosts = seen_urls(survey, progress).hosts
     urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
     answers = np.zeros(len(urls), np.uint8)
+    n_unknown = np.zeros(len(urls), np.int32)
     relevance = np.full(len(urls), np.nan)
     done: list[DonePages] = []
     named = [_NO_PAGES]
@@ -165,6 +169,7 @@ def _stored_web(
             raise damaged(survey.path, f"page {events.pages.max()} has no URL")
         if isinstance(events, DonePages):
             answers[events.pages] = _answers(events)
+            n_unknown[events.pages] = events.n_unknown
             relevance[events.pages] = events.relevance
             done.append(events)
         else:
@@ -174,12 +179,12 @@ def _stored_web(
     graph = LinkGraph.from_links(
         len(urls), np.concatenate([_NO_PAGES, *sources]), np.concatenate([_NO_PAGES, *targets]), hosts, urls
     )
-    return ArchivedWeb(graph, answers), np.concatenate(named), relevance
+    return ArchivedWeb(graph, answers, n_unknown), np.concatenate(named), relevance
 
 
 def _answers(events: DonePages) -> NDArray[np.uint8]:
     fetched = np.where(events.redirects >= 0, Answer.REDIRECT, Answer.PAGE)
-    kinds = [events.states == PageState.FETCHED, events.states == PageState.FAILED]
+    kinds = [events.states == PageState.FETCHED, np.isin(events.states, (PageState.FAILED, PageState.SKIPPED))]
     return np.select(kinds, [fetched, np.full_like(fetched, Answer.NO_PAGE)], Answer.NONE).astype(np.uint8)
 
 

@@ -38,7 +38,7 @@ def checkpoint(crawl: Crawl) -> Arrays:
         "crawl.blocked": np.array(crawl.blocked_pages, np.uint32),
         "crawl.state": crawl.states(),
         "crawl.own_proof_holds": np.array(crawl.own_proof_holds),
-        "crawl.n_unasked": np.array(crawl.n_unasked),
+        "crawl.n_asked": np.array(crawl.n_asked),
         "frontier.pages": pages,
         "frontier.priorities": priorities,
     }
@@ -66,7 +66,7 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
         blocked=array("I", blocked.tobytes()),
         states=arrays["crawl.state"],
         own_proof_holds=bool(arrays["crawl.own_proof_holds"]),
-        n_unasked=int(arrays["crawl.n_unasked"]),
+        n_asked=int(arrays["crawl.n_asked"]),
         waiting=(waiting, arrays["frontier.priorities"]),
     )
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from orienteer.extract import near_duplicates
 from orienteer.store.database import Database
 
+# A page with the content of another, but with links of its own since they are relative, is followed like any page. So
+# are this many copies; a trap makes more.
+COPIES_FOLLOWED = 4
+
 
 class Duplicates:
     """Finds for each page the first one that it repeats; kinds that are not looked for are never found."""

@@ -18,19 +18,21 @@ from numpy.typing import NDArray
 
 from orienteer.answers.answer import Fetched
 from orienteer.answers.headers import validators
-from orienteer.answers.meaning import Meaning, Verdict
+from orienteer.answers.meaning import LOST_REDIRECTS, Meaning, Verdict
 from orienteer.errors import InputError
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
-from orienteer.ledger.duplicates import Duplicates
+from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
 from orienteer.ledger.library import Library
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import FROM_SITEMAP, Retelling
+from orienteer.ledger.sessions import Sessions
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.pages.unknown import ALL_KNOWN, NOBODY_KNOWS, UnknownLinks
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
@@ -49,6 +51,7 @@ class Ledger(Retelling):
         self._duplicates = Duplicates(
             self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
         )
+        self._sessions = Sessions(self.database)
         self._unacknowledged = 0
         self._noted: set[str] = set()  # what is said once in a run
         self._next_checkpoint = time.monotonic() + 30.0
@@ -65,8 +68,11 @@ class Ledger(Retelling):
             self._fetched(page, answer, meaning, now, digest)
         elif verdict is Verdict.REDIRECT and meaning.target is not None:
             self._redirected(page, answer, meaning.target, now)
-        elif verdict in (Verdict.FAILED, Verdict.SKIPPED):
-            self._failed(page, meaning.reason, answer, now)
+        elif verdict is Verdict.FAILED:
+            self._enter(page, PageState.FAILED, meaning.reason, answer, now)
+        elif verdict is Verdict.SKIPPED:
+            unknown = UnknownLinks(NOBODY_KNOWS, meaning.unknown) if meaning.unknown else ALL_KNOWN
+            self._enter(page, PageState.SKIPPED, meaning.reason, answer, now, unknown=unknown)
         elif verdict is not Verdict.NOT_MODIFIED or not self._not_modified(page, answer, now):
             self.blocked(page, meaning.reason, answer, now)
 
@@ -81,46 +87,92 @@ class Ledger(Retelling):
         else:
             same_as = self._duplicates.exact(page, digest)
             similar_to = self._duplicates.near(page, content.text, known is not None) if same_as is None else None
-        merged = same_as if self.plan.crawl.duplicates == "merge" else None
-        merged = similar_to if merged is None and self.plan.crawl.near_duplicates == "merge" else merged
-        if merged is None:
-            links, outside = self._numbered(meaning.links, self.depth(page) + 1)
-        else:
-            links, outside = np.array([merged], np.uint32), NO_LINKS
+        links, outside, unknown = self._links_of(page, meaning)
+        other_name = self._sessions.found(page, answer.request.url, answer.content)
+        if other_name is None and same_as is not None and self.plan.crawl.duplicates == "merge":
+            if self._links_like(same_as, page, links, unknown):
+                other_name = same_as
+            elif self.database.n_with_digest(digest) > COPIES_FOLLOWED:
+                links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "a copy of another page")
+        if similar_to is not None and self.plan.crawl.near_duplicates == "merge":
+            links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "much like another page")
+        if other_name is not None:
+            links, outside, unknown = np.array([other_name], np.uint32), NO_LINKS, ALL_KNOWN
         etag, last_modified = validators(answer.headers)
         self._enter(
             page, PageState.FETCHED, Outcome.OK, answer, now, links, content, outside=outside, digest=digest,
-            title=content.title, language=content.language, noindex=content.noindex, redirect_to=merged,
+            title=content.title, language=content.language, noindex=content.noindex, redirect_to=other_name,
             duplicate_of=same_as, near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
-            relevance=meaning.relevance, added=meaning.added,
+            relevance=meaning.relevance, added=meaning.added, unknown=unknown,
         )  # fmt: skip
 
+    def _links_of(self, page: int, meaning: Meaning) -> tuple[NDArray[np.uint32], NDArray[np.uint32], UnknownLinks]:
+        """The links of a page inside and outside the scope, and what is not known of those inside."""
+        links, outside = self._numbered(meaning.links, self.depth(page) + 1)
+        if meaning.unknown:
+            return links, outside, UnknownLinks(NOBODY_KNOWS, meaning.unknown)
+        assert meaning.page is not None
+        left_out = set(meaning.page.left_out).difference(meaning.links, [self.url(page)])
+        n_unknown = int(self.scope.may_contain(list(left_out)).sum()) if left_out else 0
+        return links, outside, UnknownLinks(n_unknown, "nofollow, or too long" if n_unknown else "")
+
+    def _links_like(self, first: int, page: int, links: NDArray[np.uint32], unknown: UnknownLinks) -> bool:
+        """Whether a page with the content of the `first` has its links, too: relative ones may lead elsewhere."""
+        row = self.database.page(first)
+        if row is None or row.redirect_to is not None or self.database.unknown(first).n != unknown.n:
+            return False
+        names = {first, page}
+        return set(links.tolist()) - names == set(row.links.tolist()) - names
+
     def _redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
-        """The page is elsewhere: a redirect that goes round in circles, goes on for ever or leaves the scope fails."""
+        """The page is elsewhere; where one cannot follow, all that is known is that it is another name."""
         has_moved = page in self._seed_names and not self.library.has_moved_for_now(page, answer.status)
-        if has_moved and not self.scope.contains([target])[0]:
+        is_widened = has_moved and not self.scope.contains([target])[0]
+        if is_widened:
             self.scope.widen(target)
         if not self.scope.contains([target])[0]:
             _, outside = self._numbered([target], self.depth(page))
-            return self._failed(page, Outcome.LEAVES_SCOPE, answer, now, outside)
+            return self._lost(page, Outcome.LEAVES_SCOPE, answer, now, outside)
         ids, _ = self._numbered([target], self.depth(page))
         n_hops = self._hops.get(page, 0) + 1
         if self.crawl.n_redirects_from(int(ids[0]), until=page) is None:
-            return self._failed(page, Outcome.REDIRECT_LOOP, answer, now, ids)
+            return self._lost(page, Outcome.REDIRECT_LOOP, answer, now, ids)
         if n_hops > self.plan.fetch.max_redirects:
-            return self._failed(page, Outcome.TOO_MANY_REDIRECTS, answer, now, ids)
+            return self._lost(page, Outcome.TOO_MANY_REDIRECTS, answer, now, ids)
         self._note_redirect(page, int(ids[0]))
         self._enter(page, PageState.FETCHED, Outcome.REDIRECT, answer, now, ids, redirect_to=int(ids[0]))
+        if is_widened:
+            self._find_more_links(now)
 
-    def _failed(
-        self, page: int, outcome: str, answer: Fetched, now: float, outside: NDArray[np.uint32] = NO_LINKS
-    ) -> None:
-        """It is known what there is: no page, or nothing with links in it."""
-        self._enter(page, PageState.FAILED, outcome, answer, now, outside=outside)
+    def _lost(self, page: int, outcome: Outcome, answer: Fetched, now: float, outside: NDArray[np.uint32]) -> None:
+        """A redirect that leads out of the scope, round in circles, or on for ever."""
+        unknown = UnknownLinks(NOBODY_KNOWS, outcome)
+        self._enter(page, PageState.BLOCKED, outcome, answer, now, outside=outside, unknown=unknown)
+
+    def _find_more_links(self, now: float) -> None:
+        """The scope has become wider: links that were outside are inside.
+
+        Their pages become known. The pages that link there were told without these links, and whatever orders the
+        frontier has gone by that; so to the certificate they stay links that are not known.
+        """
+        found = [(page, outside[self.scope.contains(self.database.urls(outside))]) for page, outside in
+                 self.database.outside_links()]  # fmt: skip
+        found = [(page, inside) for page, inside in found if len(inside)]
+        if not found:
+            return
+        for page, inside in found:
+            before = self.database.unknown(page)
+            if before.n != NOBODY_KNOWS:
+                n = before.n + len(inside)
+                self.database.set_unknown(page, UnknownLinks(n, "found before the scope became wider"))
+        pages = np.array([page for page, _ in found], np.uint32)
+        self.crawl.find_more_links(pages, np.array([len(inside) for _, inside in found], np.int32))
+        self._discovered(np.unique(np.concatenate([inside for _, inside in found])))
 
     def blocked(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
         """The page will not be fetched; without an answer its host was not asked."""
-        self._enter(page, PageState.BLOCKED, reason, answer, now)
+        unknown = UnknownLinks(NOBODY_KNOWS, reason) if reason in LOST_REDIRECTS else ALL_KNOWN
+        self._enter(page, PageState.BLOCKED, reason, answer, now, unknown=unknown)
 
     def _not_modified(self, page: int, answer: Fetched, now: float) -> bool:
         """The page is as it was; False if nobody knows how that is, so that the server cannot mean it."""
@@ -128,24 +180,28 @@ class Ledger(Retelling):
         if known is None or known.digest is None:
             return False
         row = self.library.confirm(known, answer, *validators(answer.headers), self.position)
-        self._happened(row, now)
+        self._happened(row, self.library.n_unknown(row), now)
         return True
 
     def carried(self, page: int, now: float) -> None:
         """The page need not be asked for: what is known of it stands."""
-        self._happened(self.library.carry(page, self.position), now, asked=False)
+        row = self.library.carry(page, self.position)
+        self._happened(row, self.library.n_unknown(row), now, asked=False)
 
     def left(self, page: int, now: float) -> None:
         """The page is too deep for this epoch."""
-        self._happened(self.library.leave(page, self.position), now, asked=False)
+        self._happened(self.library.leave(page, self.position), 0, now, asked=False)
 
     def discovered(self, urls: Sequence[str]) -> int:
         """A sitemap names these pages; how many of them were new."""
         ids, _ = self._numbered(urls, FROM_SITEMAP)
+        return self._discovered(ids)
+
+    def _discovered(self, pages: NDArray[np.uint32]) -> int:
         before = len(self.crawl.frontier)
-        self.database.add_known(self.position, ids)
+        self.database.add_known(self.position, pages)
         self._count()
-        self.crawl.discover(ids, self.seen.hosts[ids])
+        self.crawl.discover(pages, self.seen.hosts[pages])
         return len(self.crawl.frontier) - before
 
     def note(self, kind: str, host: int | None, detail: str) -> None:
@@ -196,7 +252,8 @@ class Ledger(Retelling):
 
     def _enter(
         self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
-        links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, added: Additions | None = None, **rest: Any,
+        links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, added: Additions | None = None,
+        unknown: UnknownLinks = ALL_KNOWN, **rest: Any,
     ) -> None:  # fmt: skip
         """Something came of a page: the library takes it in, the Crawl hears of it."""
         row = PageRow(
@@ -212,17 +269,22 @@ class Ledger(Retelling):
             links=links,
             **rest,
         )
-        told = self.library.enter(row, answer, added)
+        told = self.library.enter(row, answer, added, unknown)
+        n_unknown = unknown.n if self.epoch is None else self.library.n_unknown(told)
         policy = self.crawl.policy
         if self.reader is not None and isinstance(policy, FocusedPolicy) and content and told.redirect_to is None:
             self.reader.keep_words(page, content, self.seen, links, policy)
-        self._happened(told, now, asked=answer is not None)
+        self._happened(told, n_unknown, now, asked=answer is not None)
 
-    def _happened(self, row: PageRow, now: float, asked: bool = True) -> None:
+    def _happened(self, row: PageRow, n_unknown: int, now: float, asked: bool = True) -> None:
         """The Crawl hears of a page; the row is the page as it is today, whatever is kept of yesterday's."""
         self._count()
         self._depths.reach(row.links, self.depth(row.id) + (row.redirect_to is None))
-        self._tell(row.id, PageState(row.state), row.redirect_to, row.links, row.relevance, now, asked)
+        was_answered = self.epoch is None and row.status > 0
+        state = PageState(row.state)
+        self._tell(
+            row.id, state, row.redirect_to, row.links, n_unknown, row.relevance, now, asked, was_answered
+        )  # fmt: skip
 
     def _count(self) -> None:
         self.position += 1
@@ -232,6 +294,7 @@ class Ledger(Retelling):
         """The ids of URLs inside and outside the scope; new ones are written down."""
         if not urls:
             return NO_LINKS, NO_LINKS
+        urls = self._sessions.settled(urls)
         first = len(self.seen)
         ids, new = self.seen.number(urls)
         if len(new):

@@ -28,9 +28,10 @@ from orienteer.ledger.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.page_row import PageRow
+from orienteer.store.page_row import NO_LINKS, PageRow
 from orienteer.store.record import ArchivedResponse, Revisited
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 
@@ -80,13 +81,21 @@ class Library:
         known = self.before(page)
         return known is not None and known.digest is not None and status in FOR_THE_TIME_BEING
 
-    def enter(self, found: PageRow, answer: Fetched | None, added: Additions | None = None) -> PageRow:
+    def enter(
+        self,
+        found: PageRow,
+        answer: Fetched | None,
+        added: Additions | None = None,
+        unknown: UnknownLinks = ALL_KNOWN,
+    ) -> PageRow:
         """Take in what came of a page; `found` is its row if it were new, without its place in the archive.
 
-        `added` is what hooks made of it; None where none ran.
+        `added` is what hooks made of it; None where none ran. `unknown` is what is not known of its links.
         """
         if self.epoch is None:
             self._database.add_page(_placed(found, self._archived(found, answer)))
+            if unknown.n:
+                self._database.set_unknown(found.id, unknown)
             if added:
                 self._database.set_added(found.id, added)
             return found
@@ -103,14 +112,14 @@ class Library:
             self._database.add_page(_placed(found, place))
         elif kind in _IS_ENTERED and before is not None:
             self._database.change_page(_placed(found, place)._replace(position=before.position))
+        if kind in _IS_ENTERED or kind is VisitKind.UNCHANGED:
+            self._database.set_unknown(found.id, unknown)
         if kind in _IS_ENTERED or (kind is VisitKind.UNCHANGED and added is not None and added.is_whole):
             self._database.set_added(found.id, added)
         told = found
         if kind is VisitKind.MISSING and found.duplicate_of is not None:
-            copied = found.duplicate_of
-            told = found._replace(
-                state=PageState.FETCHED, redirect_to=copied, links=np.array([copied], np.uint32), relevance=None
-            )
+            if found.redirect_to is None:  # a copy with other links: nobody will know these tomorrow
+                told = found._replace(state=PageState.BLOCKED, links=NO_LINKS, relevance=None)
         self._visited(told, kind, found.time, place)
         return told
 
@@ -133,6 +142,13 @@ class Library:
         self._visited(told, VisitKind.CARRIED, time.time(), None)
         return told
 
+    def n_unknown(self, told: PageRow) -> int:
+        """How many links of a page the Crawl is told not to know: of a page that is today as its row has it."""
+        kept = self._database.page(told.id)
+        if kept is None or kept.state != told.state or told.redirect_to is not None:
+            return 0
+        return self._database.unknown(told.id).n
+
     def leave(self, page: int, position: int) -> PageRow:
         """The page is farther away than this epoch goes; whatever is known of it stays."""
         told = PageRow(page, position, PageState.BLOCKED)
@@ -151,7 +167,7 @@ class Library:
         known = self._database.revisits(before.id) or Revisits(before.id, before.time, before.time)
         after = noted(known, kind, now)
         if kind is VisitKind.MISSING and is_gone(after, self._settings, now):
-            kind = VisitKind.GONE if found.state == PageState.FAILED else VisitKind.CHANGED
+            kind = VisitKind.CHANGED if found.state == PageState.FETCHED else VisitKind.GONE
             after = noted(known, kind, now)
         self._database.set_revisits(after)
         return kind

@@ -85,21 +85,25 @@ class Retelling:
         state: PageState,
         redirect_to: int | None,
         links: NDArray[np.uint32],
+        n_unknown: int,
         relevance: float | None,
         now: float = 0.0,
         asked: bool = True,
+        was_answered: bool = False,
     ) -> None:
         """The Crawl hears of an event; the same when it happens and when the folder is opened again."""
         hosts = self.seen.hosts
         if state is PageState.BLOCKED:
-            self.crawl.blocked(page, now, asked)
+            self.crawl.blocked(page, now, asked, is_redirect=n_unknown != 0, was_answered=was_answered)
         elif state is PageState.FAILED:
             self.crawl.failed(page, now, asked)
+        elif state is PageState.SKIPPED:
+            self.crawl.skipped(page, now, asked, n_unknown)
         elif redirect_to is not None:
             self.crawl.redirected(page, redirect_to, now, int(hosts[redirect_to]), asked)
         else:
             about = None if self.reader is None else self.reader.about(page, relevance)
-            self.crawl.fetched(page, links, now, hosts[links], asked, about)
+            self.crawl.fetched(page, links, now, hosts[links], asked, about, n_unknown)
 
     def _note_redirect(self, page: int, target: int) -> None:
         self._hops[target] = max(self._hops.get(target, 0), self._hops.get(page, 0) + 1)
@@ -186,7 +190,9 @@ class Retelling:
             self.crawl.take(page)
         links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
         relevance = None if np.isnan(events.relevance[k]) else float(events.relevance[k])
-        self._tell(page, state, target if target >= 0 else None, links, relevance, asked=bool(events.asked[k]))
+        n_unknown, is_asked = int(events.n_unknown[k]), bool(events.asked[k])
+        redirect_to = target if target >= 0 else None
+        self._tell(page, state, redirect_to, links, n_unknown, relevance, asked=is_asked, was_answered=is_asked)
 
 
 def other_names(database: Database, page: int, max_redirects: int) -> Iterator[int]:

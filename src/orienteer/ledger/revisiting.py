@@ -35,6 +35,7 @@ STARTS = ("selected", "seeds")
 DAY_S = 86_400.0
 FOR_THE_TIME_BEING = frozenset((302, 303, 307))  # redirects
 _MIN_SPAN_S = 1.0
+_NO_PAGE = (PageState.FAILED, PageState.SKIPPED)
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,11 @@ def verdict(before: PageRow | None, found: PageRow) -> VisitKind:
         return VisitKind.NEW if found.state == PageState.FETCHED else VisitKind.NOTHING
     if found.state == PageState.BLOCKED:
         return VisitKind.OUT_OF_REACH
-    if before.state == PageState.FAILED:
-        return VisitKind.UNCHANGED if found.state == PageState.FAILED else VisitKind.CHANGED
+    if before.state in _NO_PAGE:
+        return VisitKind.UNCHANGED if found.state == before.state else VisitKind.CHANGED
     if _is_same(before, found):
         return VisitKind.UNCHANGED
-    if found.state == PageState.FAILED or _seems_in_trouble(before, found):
+    if found.state in _NO_PAGE or _seems_in_trouble(before, found):
         return VisitKind.MISSING
     return VisitKind.CHANGED
 

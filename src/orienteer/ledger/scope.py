@@ -98,6 +98,10 @@ class Scope:
             inside[k] = inside[k] and self._refused_by(url) is None
         return np.array(inside, np.bool_)
 
+    def may_contain(self, urls: Sequence[str]) -> NDArray[np.bool_]:
+        """The same for URLs that may be cut off at their end: patterns may be found in what is missing."""
+        return np.array(self._tests[self.settings.kind](urls), np.bool_)
+
     def why_outside(self, url: str) -> str | None:
         """The reason in a few words; None if the page is inside."""
         if self._tests[self.settings.kind]([url])[0]:

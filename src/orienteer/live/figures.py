@@ -18,7 +18,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.pages.states import PageState
 from orienteer.store.course import Course, CoursePoint
-from orienteer.store.visits import VisitKind, named_visits
+from orienteer.store.visits import named_visits
 
 _RATE_OVER_S = 20.0
 _CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for display
@@ -31,14 +31,16 @@ class Figures:
 
     Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
     this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None
-    where the crawl has no topic. `position` tells of which moment the figures are.
+    where the crawl has no topic. `n_done` are the pages that a budget counts: those a host was asked for, and that were
+    fetched, failed, skipped, or refused by an answer. `position` tells of which moment the figures are.
     """
 
     epoch: int
     position: int
-
+    n_done: int
     n_fetched: int
     n_failed: int
+    n_skipped: int
     n_blocked: int
     n_known: int
     n_frontier: int
@@ -56,11 +58,6 @@ class Figures:
     outcomes: dict[str, int]
     visits: dict[str, int]
     n_on_topic: int | None = None
-
-    @property
-    def n_done(self) -> int:
-        """Pages that count as fetched: with links, without, or as another name. Of an epoch, those asked for."""
-        return self.n_fetched + self.n_failed - self.visits.get(VisitKind.CARRIED.words, 0)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"certificate": self.certificate.as_dict()}
@@ -104,8 +101,10 @@ class Watch:
         figures = Figures(
             epoch=ledger.number,
             position=ledger.position,
+            n_done=n_done,
             n_fetched=int(states[PageState.FETCHED]),
             n_failed=int(states[PageState.FAILED]),
+            n_skipped=int(states[PageState.SKIPPED]),
             n_blocked=int(states[PageState.BLOCKED]),
             n_known=len(ledger.seen),
             n_frontier=len(crawl.frontier),
@@ -162,8 +161,8 @@ class Watch:
 
 
 def dead_mass(crawl: Crawl) -> float:
-    """The share of a surfer's time on failed pages (404, images), by the links known now: covered, but useless."""
-    failed = crawl.states() == PageState.FAILED
+    """The share of a surfer's time on pages without a content (404, images), by the links known now."""
+    failed = np.isin(crawl.states(), (PageState.FAILED, PageState.SKIPPED))
     if not failed.any():
         return 0.0
     rank = pagerank(crawl.web.freeze(), crawl.trusted.vector(crawl.web.n_pages), crawl.coverage.damping)

@@ -65,6 +65,7 @@ class Report:
             ("certificate", figures.certificate),
             ("fetched", figures.n_fetched),
             ("failed", figures.n_failed),
+            ("skipped", figures.n_skipped),
             ("blocked", figures.n_blocked),
             ("in the frontier", figures.n_frontier),
         ]

@@ -32,6 +32,7 @@ class Outcome(StrEnum):
     TOO_DEEP = "too deep"
     HOST_GIVEN_UP = "host given up"
     LEAVES_SCOPE = "redirect leaves the scope"
+    LEADS_NOWHERE = "redirect leads nowhere"  # to no address of a page, or to one that is too long
     REDIRECT_LOOP = "redirect loop"
     TOO_MANY_REDIRECTS = "too many redirects"
 

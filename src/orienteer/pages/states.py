@@ -1,8 +1,9 @@
 """The states of a page in a crawl, and which may follow which.
 
     known ──> in flight ──> fetched
-      │           ├──────> failed      (gone, an error that will stay)
-      │           ├──────> blocked     (robots, a dead host)
+      │           ├──────> failed      (there is no page: 404, 410)
+      │           ├──────> skipped     (a picture, a file: not of a type that was asked for)
+      │           ├──────> blocked     (robots, a dead host: there may be a page)
       │           └──────> known       (to be tried again)
       └──────────────────> blocked
 
@@ -20,12 +21,19 @@ class PageState(IntEnum):
     FETCHED = 2
     FAILED = 3
     BLOCKED = 4
+    SKIPPED = 5
 
 
 TRANSITIONS: dict[PageState, frozenset[PageState]] = {
     PageState.KNOWN: frozenset({PageState.IN_FLIGHT, PageState.BLOCKED}),
-    PageState.IN_FLIGHT: frozenset({PageState.FETCHED, PageState.FAILED, PageState.BLOCKED, PageState.KNOWN}),
+    PageState.IN_FLIGHT: frozenset(
+        {PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED, PageState.KNOWN}
+    ),
     PageState.FETCHED: frozenset(),
     PageState.FAILED: frozenset(),
+    PageState.SKIPPED: frozenset(),
     PageState.BLOCKED: frozenset(),
 }
+
+# What counts as fetched in the certificate: it is known what there is.
+COUNTS_AS_FETCHED = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED)

@@ -187,7 +187,8 @@ class Connection:
         """All steps or none."""
         self._connection.execute("BEGIN IMMEDIATE")
         for step in steps:
-            self._connection.execute(self.kind.upgrades[step].schema)
+            for statement in self.kind.upgrades[step].statements:
+                self._connection.execute(statement)
         self._connection.execute(f"PRAGMA user_version = {steps.stop}")
         self._connection.execute("COMMIT")
         self.upgraded_from = steps.start

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
+from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
@@ -27,6 +28,17 @@ class Event(NamedTuple):
     kind: str
     host: int | None
     detail: dict[str, Any]
+
+
+class SessionRow(NamedTuple):
+    """The page that was found first at URLs that differ in a session alone, and the digest of its content without it.
+
+    `is_same`: another session was seen to get the same page.
+    """
+
+    page: int
+    digest: bytes
+    is_same: bool
 
 
 class Counts(NamedTuple):
@@ -123,6 +135,14 @@ class Database(EpochTables):
                 links = page_ids([inside, outside])
             yield page, links
 
+    def outside_links(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+        """All fetched pages that have links outside the scope, with these links."""
+        sql = "SELECT id, outside FROM page WHERE state = ? AND length(outside) > 0 ORDER BY position"
+        for page, outside in self._rows(sql, int(PageState.FETCHED)):
+            with self._expecting_damage():
+                links = page_ids([outside])
+            yield page, np.unique(links)
+
     def all_states(self) -> Iterator[tuple[int, int, int | None]]:
         """All pages that are done: id, state, and the page each redirects to."""
         yield from self._rows("SELECT id, state, redirect_to FROM page ORDER BY position")
@@ -180,6 +200,33 @@ class Database(EpochTables):
         with self._expecting_damage():
             return Additions.of_json(text)
 
+    # -- links that are not known -------------------------------------------------------------------------------
+
+    def set_unknown(self, page: int, unknown: UnknownLinks) -> None:
+        """What is not known of a page's links, in place of what was not known before."""
+        if unknown.n:
+            self._write("INSERT OR REPLACE INTO unknown VALUES (?, ?, ?)", int(page), unknown.n, unknown.why)
+        else:
+            self._write("DELETE FROM unknown WHERE page = ?", int(page))
+
+    def unknown(self, page: int) -> UnknownLinks:
+        """What is not known of a page's links."""
+        if "unknown" not in self.missing_tables:
+            for n, why in self._rows("SELECT n, why FROM unknown WHERE page = ?", int(page)):
+                return UnknownLinks(n, why)
+        return ALL_KNOWN
+
+    # -- sessions in URLs ---------------------------------------------------------------------------------------
+
+    def session(self, stripped: str) -> SessionRow | None:
+        """What is known of the URLs that are this one but for a session in them."""
+        for row in self._rows("SELECT page, digest, is_same FROM session WHERE stripped = ?", stripped):
+            return SessionRow(row[0], row[1], bool(row[2]))
+        return None
+
+    def set_session(self, stripped: str, row: SessionRow) -> None:
+        self._write("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)", stripped, *row[:2], int(row.is_same))
+
     # -- what happened, in order --------------------------------------------------------------------------------
 
     def add_known(self, position: int, pages: ArrayLike) -> None:
@@ -212,7 +259,8 @@ class Database(EpochTables):
         yield from done_pages(position, 2**63 - 1)
 
     def _done_pages(self, after: int, until: int) -> Iterator[DonePages]:
-        sql = f"SELECT {HISTORY_COLUMNS} FROM page WHERE position > ? AND position <= ? ORDER BY position"
+        columns = self._with_unknown(HISTORY_COLUMNS)
+        sql = f"SELECT {columns} FROM page WHERE position > ? AND position <= ? ORDER BY position"
         for rows in self._batches(PAGES_PER_BATCH, sql, after, until):
             with self._expecting_damage():
                 done = DonePages.of_rows(rows)
@@ -225,6 +273,10 @@ class Database(EpochTables):
         sql = "SELECT id FROM page WHERE digest = ? AND id != ? ORDER BY position LIMIT 1"
         page: int | None = self._first(sql, digest, int(other_than))
         return page
+
+    def n_with_digest(self, digest: bytes) -> int:
+        """How many pages have this content."""
+        return int(self._first("SELECT count(*) FROM page WHERE digest = ?", digest))
 
     def add_bands(self, page: int, bands: Sequence[int], signature: bytes) -> None:
         """`bands` are signed numbers of 64 bits, each a hash of a part of the signature."""

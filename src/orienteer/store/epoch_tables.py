@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from orienteer.pages.states import PageState
 from orienteer.store.connection import Connection
-from orienteer.store.history import DonePages
+from orienteer.store.history import N_UNKNOWN, DonePages
 from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
@@ -18,7 +18,7 @@ PAGES_PER_BATCH = 20_000
 
 _VISITED = (
     "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1), page.links, visit.kind, "
-    "page.relevance "
+    "page.relevance, {n_unknown}, page.state "
     "FROM visit LEFT JOIN page ON page.id = visit.page "
     "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
 )
@@ -101,8 +101,12 @@ class EpochTables(Connection):
                     column.append(np.array(values, kind))
         return SeenPages(*(np.concatenate(column) for column in columns))
 
+    def _with_unknown(self, sql: str) -> str:
+        """The query, asking how many links of a page are not known; a database of an older version cannot tell."""
+        return sql.format(n_unknown="0" if "unknown" in self.missing_tables else N_UNKNOWN)
+
     def _visited_pages(self, after: int, until: int) -> Iterator[DonePages]:
-        for rows in self._batches(PAGES_PER_BATCH, _VISITED, after, until):
+        for rows in self._batches(PAGES_PER_BATCH, self._with_unknown(_VISITED), after, until):
             with self._expecting_damage():
                 done = DonePages.of_rows([_heard(row) for row in rows])
             yield done
@@ -113,9 +117,12 @@ def _heard(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
     These need not be all that is known of the page: if it could not be had, what was known of it is kept.
     """
-    position, page, state, redirect_to, links, kind, relevance = row
+    position, page, state, redirect_to, links, kind, relevance, n_unknown, kept_state = row
     if state != PageState.FETCHED:
         links, relevance = b"", None
     elif redirect_to >= 0:
         links = blob_of([redirect_to])
-    return position, page, state, redirect_to, links, kind != VisitKind.CARRIED, relevance
+    if state != kept_state or redirect_to >= 0:
+        n_unknown = 0
+    is_asked = kind != VisitKind.CARRIED and state != PageState.BLOCKED
+    return position, page, state, redirect_to, links, is_asked, relevance, n_unknown

@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.pages.states import PageState
 from orienteer.store.page_row import page_ids
 
-HISTORY_COLUMNS = "position, id, state, coalesce(redirect_to, -1), links, 1, relevance"
+HISTORY_COLUMNS = (
+    f"position, id, state, coalesce(redirect_to, -1), links, state != {PageState.BLOCKED:d} OR status > 0, relevance, "
+    "{n_unknown}"
+)
+N_UNKNOWN = "coalesce((SELECT n FROM unknown WHERE unknown.page = page.id), 0)"
 
 
 @dataclass(frozen=True)
 class DonePages:
-    """Pages that were done one after the other: fetched, failed or blocked.
+    """Pages that were done one after the other: fetched, failed, skipped or blocked.
 
     The links of the k-th are `links[link_offsets[k] : link_offsets[k + 1]]`; `redirects` is the page that it redirects
-    to, -1 where it does not. `asked` says which of them somebody was asked for, `relevance` how relevant they are, NaN
-    where that is not known.
+    to, -1 where it does not. `asked` says which of them count in a budget: somebody was asked for them, and a blocked
+    one was answered. `relevance` is how relevant they are, NaN where that is not known; `n_unknown` how many of their
+    links are not known (see graph/coverage).
     """
 
     positions: NDArray[np.int64]
@@ -31,11 +37,12 @@ class DonePages:
     links: NDArray[np.uint32]
     asked: NDArray[np.bool_]
     relevance: NDArray[np.float64]
+    n_unknown: NDArray[np.int32]
 
     @classmethod
     def of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> DonePages:
         """From rows of HISTORY_COLUMNS. TypeError, ValueError or OverflowError where they are damaged."""
-        positions, pages, states, redirects, blobs, asked, relevance = zip(*rows, strict=True)
+        positions, pages, states, redirects, blobs, asked, relevance, n_unknown = zip(*rows, strict=True)
         return cls(
             np.array(positions, np.int64),
             np.array(pages, np.uint32),
@@ -44,6 +51,7 @@ class DonePages:
             *joined(blobs),
             np.array(asked, np.bool_),
             np.array(relevance, np.float64),
+            np.array(n_unknown, np.int32),
         )
 
 

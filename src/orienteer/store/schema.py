@@ -7,6 +7,10 @@ page        a row per page that is done: fetched, failed or blocked. `position` 
             Links are page ids as little-endian uint32, in the order of the document: those inside the scope of the
             crawl in `links`, the others in `outside`. `relevance` is that to the topic of the crawl, if it has one. A
             page that is seen to have changed has its row changed
+unknown     pages some of whose links are not known: how many (-1: nobody knows), and why. Of a blocked page it says
+            that it redirects to somewhere that is not known
+session     what is known of URLs that hold a session: the URL without it, the page that was found there first, the
+            digest of its content without the session, and whether another session was seen to get the same page
 added       fields and tags that page hooks added to a page, as JSON; no row where there are none
 words       what a focused crawl reads of a page: its words and those of its links, hashed (see `page_words`)
 known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
@@ -24,24 +28,44 @@ from __future__ import annotations
 from typing import NamedTuple
 
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 3
+VERSION = 4
 
-TABLES = ("url", "page", "added", "words", "known", "epoch", "visit", "revisit", "signature", "band", "event", "meta")
+TABLES = (
+    "url", "page", "unknown", "session", "added", "words", "known", "epoch", "visit", "revisit", "signature", "band",
+    "event", "meta",
+)  # fmt: skip
 
-_ADDED = "CREATE TABLE added (page INTEGER PRIMARY KEY, added TEXT NOT NULL);"
+_ADDED = "CREATE TABLE added (page INTEGER PRIMARY KEY, added TEXT NOT NULL)"
+_UNKNOWN = "CREATE TABLE unknown (page INTEGER PRIMARY KEY, n INTEGER NOT NULL, why TEXT NOT NULL)"
+_SESSION = (
+    "CREATE TABLE session (stripped TEXT PRIMARY KEY, page INTEGER NOT NULL, digest BLOB NOT NULL, "
+    "is_same INTEGER NOT NULL) WITHOUT ROWID"
+)
+# Up to version 3 a page that nobody asked for, or that may be there all the same, counted as failed.
+_NEW_STATE = "CASE WHEN outcome = 'unwanted type' THEN 5 WHEN outcome IN ('http 404', 'http 410') THEN 3 ELSE 4 END"
+_STATES = (
+    f"UPDATE visit SET state = (SELECT {_NEW_STATE} FROM page WHERE page.id = visit.page AND page.state = 3) "
+    "WHERE state = 3 AND EXISTS (SELECT 1 FROM page WHERE page.id = visit.page AND page.state = 3)",
+    f"UPDATE page SET state = {_NEW_STATE} WHERE state = 3",
+)
 
 
 class Upgrade(NamedTuple):
-    """What makes a database of one version one of the next: new tables, which are empty."""
+    """What makes a database of one version one of the next: new tables, and other changes."""
 
     tables: tuple[str, ...]
-    schema: str
+    statements: tuple[str, ...]
 
 
-UPGRADES = {2: Upgrade(("added",), _ADDED)}  # by the version they start from
+UPGRADES = {  # by the version they start from
+    2: Upgrade(("added",), (_ADDED,)),
+    3: Upgrade(("unknown", "session"), (_UNKNOWN, _SESSION, *_STATES)),
+}
 
 SCHEMA = f"""
-{_ADDED}
+{_ADDED};
+{_UNKNOWN};
+{_SESSION};
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE TABLE page (
     position INTEGER PRIMARY KEY,

@@ -6,7 +6,6 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from orienteer.crawl.crawl import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
@@ -24,7 +23,6 @@ from orienteer.pages.outcome import NO_ERRORS
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.lock import holder_of
-from orienteer.store.visits import VisitKind
 
 _EVERY_S = 1.0
 _SHARE = 0.1  # of the time of one processor may go into looking
@@ -70,6 +68,7 @@ class CrawlNow:
     n_done: int
     n_fetched: int
     n_failed: int
+    n_skipped: int
     n_blocked: int
     n_urls: int
     n_frontier: int | None
@@ -224,9 +223,10 @@ class CrawlWatch:
             scope=status.plan.scope.kind,
             epoch=int(figures.get("epoch", 0)),
             position=status.position,
-            n_done=_n_done(figures),
+            n_done=int(figures.get("n_done", 0)),
             n_fetched=status.n_pages(PageState.FETCHED),
             n_failed=status.n_pages(PageState.FAILED),
+            n_skipped=status.n_pages(PageState.SKIPPED),
             n_blocked=status.n_pages(PageState.BLOCKED),
             n_urls=status.n_urls,
             n_frontier=waiting if isinstance(waiting, int) else None,
@@ -257,11 +257,6 @@ class CrawlWatch:
         if self._started is not None and not self._started.has_ended:
             return "starting"
         return "new" if status.first_time is None else "stopped"
-
-
-def _n_done(figures: Any) -> int:
-    carried = (figures.get("visits") or {}).get(VisitKind.CARRIED.words, 0)
-    return int(figures.get("n_fetched", 0)) + int(figures.get("n_failed", 0)) - int(carried)
 
 
 def _errors(status: FolderStatus, of_run: dict[str, int]) -> tuple[ErrorKind, ...]:

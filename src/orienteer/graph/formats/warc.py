@@ -24,6 +24,7 @@ from orienteer.answers.meaning import Verdict, meaning_of
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable
+from orienteer.pages.unknown import NOBODY_KNOWS
 from orienteer.progress import Progress, silent
 from orienteer.warc.archived_answers import archived_answers, tell_damage
 from orienteer.warc.files import ArchiveFile, warc_files
@@ -48,10 +49,11 @@ _ANSWERS = {
 
 
 class ArchivedWeb(NamedTuple):
-    """The graph of an archive, and for each of its pages the Answer there is."""
+    """The graph of an archive, and for each of its pages the Answer there is, and how many links are not known."""
 
     graph: LinkGraph
     answers: NDArray[np.uint8]
+    n_unknown: NDArray[np.int32]
 
 
 def read(path: Path, progress: Progress = silent) -> LinkGraph:
@@ -67,7 +69,7 @@ def read_archives(
     links = _Links(with_no_pages=True)
     links.know(first_urls)
     links.read(files, progress)
-    return ArchivedWeb(links.graph(), links.answers())
+    return ArchivedWeb(links.graph(), links.answers(), links.n_unknown())
 
 
 class _Links:
@@ -79,6 +81,7 @@ class _Links:
         self._pages = array("q")  # the page of each record
         self._answers = array("B")  # what the record says of it
         self._n_links = array("q")  # the number of its links
+        self._n_unknown = array("i")  # the number of those that are not known
         self._targets = array("I")
         self._recorded: set[int] = set()
 
@@ -98,15 +101,19 @@ class _Links:
         if answer is Answer.NONE or (answer is Answer.NO_PAGE and not self._with_no_pages):
             return
         if kind == "response" or not self._is_recorded(url):
-            targets = [] if meaning.target is None else [meaning.target]
-            self._add(url, answer, targets if meaning.page is None else meaning.page.links)
+            if meaning.page is not None:
+                links, n_unknown = meaning.page.links, len(meaning.page.left_out)
+            else:
+                links, n_unknown = [] if meaning.target is None else [meaning.target], 0
+            self._add(url, answer, links, NOBODY_KNOWS if meaning.unknown else n_unknown)
 
-    def _add(self, url: str, answer: Answer, links: list[str]) -> None:
+    def _add(self, url: str, answer: Answer, links: list[str], n_unknown: int) -> None:
         """The page at `url` has these links, and no longer those of an earlier record."""
         ids = self._urls.intern([url, *links])
         self._pages.append(int(ids[0]))
         self._answers.append(answer)
         self._n_links.append(len(links))
+        self._n_unknown.append(n_unknown)
         self._targets.frombytes(ids[1:].astype(np.uint32).tobytes())
         self._recorded.add(int(ids[0]))
 
@@ -117,6 +124,11 @@ class _Links:
         answers = np.zeros(len(self._urls), np.uint8)
         answers[np.frombuffer(self._pages, np.int64)] = np.frombuffer(self._answers, np.uint8)
         return answers
+
+    def n_unknown(self) -> NDArray[np.int32]:
+        n_unknown = np.zeros(len(self._urls), np.int32)
+        n_unknown[np.frombuffer(self._pages, np.int64)] = np.frombuffer(self._n_unknown, np.int32)
+        return n_unknown
 
     def graph(self) -> LinkGraph:
         pages = np.frombuffer(self._pages, np.int64)
