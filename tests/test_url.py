@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from orienteer.url import MAX_URL_BYTES, canonical_url, host_of, site_of
+from orienteer.url import MAX_URL_BYTES, canonical_url, host_of, session_of, site_of, too_long_url
 
 BASE = "https://example.org/a/b/c?d"
 
@@ -174,8 +174,7 @@ def test_a_site_is_the_registrable_domain_of_a_host(host, site):
 # fmt: off
 VISIT_MARKS = [
     "utm_source", "utm_", "UTM_Campaign", "gclid", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid",
-    "twclid", "igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "PHPSESSID", "jsessionid",
-    "ASPSESSIONIDQABCRTUV", "aspsessionid", "CFID", "cftoken",
+    "twclid", "igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok",
 ]
 # fmt: on
 
@@ -216,41 +215,61 @@ def test_all_other_parameters_keep_their_order_and_spelling(query):
     assert canonical_url(f"http://example.org/?{query}&gclid=1") == f"http://example.org/?{query}"
 
 
-@pytest.mark.parametrize("name", ["sid", "session_id", "sessionid", "session", "SID", "Session_ID"])
-def test_a_session_is_dropped_only_where_its_value_looks_drawn_at_random(name):
+SESSIONS = ["sid", "session_id", "sessionid", "session", "SID", "Session_ID"]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_looks_drawn_at_random_looks_like_a_session(name):
     url = "http://example.org/?a=1"
     for value in ("0123456789abcdef", "4bC9" * 8, "a" * 15 + "1"):
-        assert canonical_url(f"{url}&{name}={value}") == canonical_url(f"{url}&{name}={value}&{name}={value}") == url
-    for value in (
-        "",
-        "12",
-        "keynote-opening-2024",
-        "a" * 40,
-        "0123456789abcde",
-        "0123456789abcdef-",
-        "0123456789abcd%41",
-    ):
-        assert canonical_url(f"{url}&{name}={value}&b") == f"{url}&{name}={value}&b"
-    assert canonical_url(f"{url}&{name}") == f"{url}&{name}"
+        assert session_of(f"{url}&{name}={value}") == (url, {value})
+        assert session_of(f"http://example.org/?{name}={value}&a=1") == (url, {value})
+        assert canonical_url(f"{url}&{name}={value}") == f"{url}&{name}={value}"
+    for value in ("", "12", "keynote-opening-2024", "a" * 40, "0123456789abcde"):
+        assert session_of(f"{url}&{name}={value}&b") is None
+    assert session_of(f"{url}&{name}") is None
 
 
 @pytest.mark.parametrize(
-    ("text", "canonical"),
+    ("url", "stripped", "values"),
     [
-        ("http://example.org/a;jsessionid=1F", "http://example.org/a"),
-        ("http://example.org/a;JSessionID=1F.node1?b=2", "http://example.org/a?b=2"),
-        ("http://example.org/a;jsessionid=1;v=2/b;jsessionid=3", "http://example.org/a;v=2/b"),
-        ("http://example.org/a;v=1;jsessionid=/b", "http://example.org/a;v=1/b"),
-        ("http://example.org/a;jsessionids=1", "http://example.org/a;jsessionids=1"),
-        ("http://example.org/a;jsessionid", "http://example.org/a;jsessionid"),
-        ("http://example.org/?a;jsessionid=1", "http://example.org/?a;jsessionid=1"),
-        ("http://example.org/a/..;jsessionid=1/b", "http://example.org/b"),
-        ("http://example.org/a/%2E;jsessionid=1", "http://example.org/a/"),
-        ("http://a;jsessionid=1/b;jsessionid=2", "http://a;jsessionid=1/b"),
+        ("http://example.org/a;jsessionid=1F", "http://example.org/a", {"1F"}),
+        ("http://example.org/a;JSessionID=1F.node1?b=2", "http://example.org/a?b=2", {"1F.node1"}),
+        ("http://example.org/a;jsessionid=1;v=2/b;jsessionid=3", "http://example.org/a;v=2/b", {"1", "3"}),
+        ("http://example.org/?PHPSESSID=x&CFID=1&cftoken=2&b", "http://example.org/?b", {"x", "1", "2"}),
+        ("http://example.org/?ASPSESSIONIDQABCRTUV=z", "http://example.org/", {"z"}),
     ],
 )
-def test_a_session_in_the_path_is_dropped(text, canonical):
-    assert canonical_url(text) == canonical
+def test_sessions_by_their_names(url, stripped, values):
+    assert session_of(url) == (stripped, values)
+    assert canonical_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org/a;jsessionids=1",
+        "http://example.org/a;jsessionid",
+        "http://example.org/a;v=1;jsessionid=/b",
+        "http://example.org/?cfids=1",
+        "http://example.org/?id=PHPSESSID",
+        "http://example.org/",
+    ],
+)
+def test_what_is_no_session(url):
+    assert session_of(url) is None
+
+
+def test_a_url_that_is_too_long_has_a_stand_in():
+    base, text = "http://example.org/a/", "x" * 3000
+    assert canonical_url(text, base) is None
+    one, other = too_long_url(text, base), too_long_url(text + "y", base)
+    assert one.startswith("http://example.org/a/xxx")
+    assert one != other
+    assert too_long_url(text + "#part", base) == one
+    assert too_long_url("y" * 1_000_000, base).startswith("http://example.org/a/yyy")
+    for not_long in ("x", "mailto:" + text, "javascript:" + text, "http://[" + text):
+        assert too_long_url(not_long, base) is None
 
 
 def test_the_length_of_a_url_is_that_without_visit_marks():

@@ -42,6 +42,7 @@ def test_the_life_of_a_page() -> None:
 ACTIONS = {
     PageState.FETCHED: lambda crawl, page: crawl.fetched(page, []),
     PageState.FAILED: lambda crawl, page: crawl.failed(page),
+    PageState.SKIPPED: lambda crawl, page: crawl.skipped(page),
     PageState.BLOCKED: lambda crawl, page: crawl.blocked(page),
     PageState.KNOWN: lambda crawl, page: crawl.retry(page),
 }
@@ -226,15 +227,17 @@ def test_redirects_in_a_circle_lead_nowhere(name: str) -> None:
     crawl.redirected(1, 2) if crawl.next() == 1 else None
     assert crawl.next() == 2
     crawl.redirected(2, 1)
-    assert crawl.state(2) is PageState.FAILED
-    assert crawl.certificate().lower == pytest.approx(1, abs=1e-8)
+    assert crawl.state(2) is PageState.BLOCKED
+    proved = crawl.certificate()
+    assert (proved.lower, proved.unknown) == (pytest.approx(0.15, abs=1e-8), pytest.approx(0.85, abs=1e-8))
 
 
 def test_a_redirect_to_itself_leads_nowhere() -> None:
     crawl = new_crawl()
     crawl.redirected(crawl.next(), 0)
-    assert crawl.state(0) is PageState.FAILED
+    assert crawl.state(0) is PageState.BLOCKED
     assert crawl.stopped_because == "frontier empty"
+    assert crawl.certificate().unknown == pytest.approx(1)
 
 
 def test_redirects_are_counted() -> None:

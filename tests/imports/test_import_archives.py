@@ -107,7 +107,8 @@ def test_pages_are_told_from_the_seeds_on(tmp_path: Path) -> None:
     assert told.outcome(f"{A}/none") == "http 404"
     assert f"{A}/other-image" not in told.urls  # no page speaks of it
     assert f"{A}/other-none" not in told.urls
-    assert (report.n_fetched, report.n_failed, report.n_unlinked, report.n_outside) == (5, 2, 2, 1)
+    assert (report.n_fetched, report.n_failed, report.n_skipped) == (5, 1, 1)
+    assert (report.n_unlinked, report.n_outside) == (2, 1)
     # When it was fetched is what the collection says.
     with FolderView.open(tmp_path / "crawl") as folder:
         assert folder.database.get("imported_times") == [1714521600.0, 1714608000.0]
@@ -205,7 +206,7 @@ def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
         "/noindex": ("ok", "hidden"),
         "/resource": ("ok", "a file"),
     }
-    assert (report.n_records, report.n_blocked) == (14, 1)
+    assert (report.n_records, report.n_blocked) == (14, 2)
     assert ori.update_index(tmp_path / "crawl").n_pages == 5
     with ori.SearchIndex.open(tmp_path / "crawl") as index:
         assert {hit.title for hit in index.search("coded chunked claimed file").hits} <= {

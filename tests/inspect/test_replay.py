@@ -81,7 +81,8 @@ def test_whatever_an_answer_was_taken_for_it_is_again(policy: str, duplicates: s
         report = crawled(web, "http://a.test/", tmp_path, scope="host", policy=policy, settings=settings)
     told, again = Told(tmp_path), replay(tmp_path)
     assert urls_of(again) == [told.urls[page] for page in told.order]
-    assert again.n_missing == report.figures.n_blocked == 4
+    assert again.n_missing == report.figures.n_blocked == 7
+    assert again.certificate.unknown == pytest.approx(report.figures.certificate.unknown, abs=1e-8)
     assert again.certificate.lower == pytest.approx(report.figures.certificate.lower, abs=1e-8)
     assert again.certificate.blocked == pytest.approx(report.figures.certificate.blocked, abs=1e-8)
 

@@ -22,6 +22,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
+from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
@@ -55,7 +56,7 @@ def test_it_is_read_as_it_is(old: Path) -> None:
     before = digest(old)
     with FolderView.open(old) as folder:
         assert folder.database.upgraded_from is None
-        assert folder.database.missing_tables == {"added"}
+        assert folder.database.missing_tables == {"added", "unknown", "session"}
         assert folder.database.added(0) is None
     assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED
     assert orienteer("explain", old, SEED).stdout.startswith(SEED)
@@ -87,7 +88,7 @@ def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWe
     with Database.open(old / "crawl.db", read_only=True) as database:
         assert database.missing_tables == frozenset()
         events = [event.detail for event in database.events() if event.kind == "upgraded"]
-    line = "upgraded crawl.db from format 2 to 3"
+    line = "upgraded crawl.db from format 2 to 4"
     assert events == [{"detail": line}]
     assert line in (old / "log.jsonl").read_text()
 
@@ -95,7 +96,7 @@ def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWe
 def test_the_command_says_once_that_it_was_upgraded(old: Path, web: FakeWeb) -> None:
     for n_said in (1, 0):
         done = orienteer("crawl", old, "--quiet", "--connect-to", web.address, "--budget", 41 + n_said, code=0)
-        assert done.stderr.count("upgraded crawl.db from format 2 to 3") == n_said
+        assert done.stderr.count("upgraded crawl.db from format 2 to 4") == n_said
 
 
 def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:
@@ -127,6 +128,19 @@ def test_it_is_exported(old: Path, tmp_path: Path) -> None:
     assert pages
     assert not any("tags" in page or "fields" in page for page in pages)
     assert digest(old) == before
+
+
+def test_pages_that_counted_as_failed_and_may_be_there_are_blocked(old: Path) -> None:
+    outcomes = ["http 404", "http 410", "http 418", "redirect leaves the scope", "too many redirects", "unwanted type"]
+    with sqlite3.connect(old / "crawl.db") as connection:
+        pages = [page for (page,) in connection.execute("SELECT id FROM page ORDER BY id LIMIT 6")]
+        for page, outcome in zip(pages, outcomes, strict=True):
+            connection.execute("UPDATE page SET state = 3, outcome = ? WHERE id = ?", (outcome, page))
+    connection.close()
+    with CrawlFolder.open(old) as folder:
+        rows = [folder.database.page(page) for page in pages]
+    states = [PageState(row.state).name for row in rows if row is not None]
+    assert states == ["FAILED", "FAILED", "BLOCKED", "BLOCKED", "BLOCKED", "SKIPPED"]
 
 
 def test_an_upgrade_is_all_or_nothing(old: Path) -> None:

@@ -181,9 +181,9 @@ def _newest(*written: Any) -> Mapping[str, Any] | None:
 
 
 def _certificate(values: Mapping[str, Any]) -> Certificate | None:
-    names = [part.name for part in fields(Certificate)]
+    older = {"unknown": 0.0}  # versions before 0.2 did not tell it
     try:
-        return Certificate(*(float(values[name]) for name in names))
+        return Certificate(**{part.name: float((older | dict(values))[part.name]) for part in fields(Certificate)})
     except (KeyError, TypeError, ValueError):
         return None
 

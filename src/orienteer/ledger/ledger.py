@@ -87,15 +87,16 @@ class Ledger(Retelling):
         else:
             same_as = self._duplicates.exact(page, digest)
             similar_to = self._duplicates.near(page, content.text, known is not None) if same_as is None else None
-        links, outside, unknown = self._links_of(page, meaning)
+        if similar_to is not None and self.plan.crawl.near_duplicates == "merge":
+            links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "much like another page")
+        else:
+            links, outside, unknown = self._links_of(page, meaning)
         other_name = self._sessions.found(page, answer.request.url, answer.content)
         if other_name is None and same_as is not None and self.plan.crawl.duplicates == "merge":
             if self._links_like(same_as, page, links, unknown):
                 other_name = same_as
             elif self.database.n_with_digest(digest) > COPIES_FOLLOWED:
                 links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "a copy of another page")
-        if similar_to is not None and self.plan.crawl.near_duplicates == "merge":
-            links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "much like another page")
         if other_name is not None:
             links, outside, unknown = np.array([other_name], np.uint32), NO_LINKS, ALL_KNOWN
         etag, last_modified = validators(answer.headers)
