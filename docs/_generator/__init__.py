@@ -34,6 +34,6 @@ def write_reference(folder: Path) -> None:
 def _index() -> str:
     tree = "\n".join(PAGES)
     return (
-        "# Reference\n\nThese pages are written from the code when the documents are built, so they name what is "
-        f"there.\n\n```{{toctree}}\n:maxdepth: 1\n\n{tree}\n```\n"
+        "# Reference\n\nThese pages are generated from the code when the documents are built, so they are "
+        f"complete.\n\n```{{toctree}}\n:maxdepth: 1\n\n{tree}\n```\n"
     )

@@ -18,7 +18,7 @@ _WORDS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
 HEAD = """# Commands
 
-What to type. `orienteer COMMAND --help` says the same in the terminal.
+`orienteer COMMAND --help` says the same in the terminal. [All commands on a page](../commands.md) is shorter.
 With `--json` a command prints one JSON document on stdout, and nothing else.
 
 ## Exit codes
@@ -63,7 +63,7 @@ def _section(path: str, command: Any) -> str:
     kinds = typing.get_type_hints(inspect.unwrap(command.callback))
     rows = [(_name(one, kinds), cell(one.help or ""), _default(one)) for one in [*arguments, *options_of(command)]]
     text = paragraphs(command.help) if command.help else prose(command.callback.__doc__)
-    heads = ["argument or option", "what it says", "default"]
+    heads = ["argument or option", "meaning", "default"]
     return f"\n## {path}\n\n`{usage}`\n\n{text}\n\n{table(heads, rows)}\n"
 
 

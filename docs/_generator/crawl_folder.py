@@ -11,7 +11,7 @@ from .markdown import cell, table
 
 HEAD = """# The crawl folder
 
-All that is left of a crawl when its process is gone. Copy it, move it, keep it: no file names another place.
+A crawl is stored in one folder. You can copy and move it: no file in it refers to another place.
 
 """
 

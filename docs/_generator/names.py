@@ -48,8 +48,8 @@ What makes a page relevant. Named as `kind` in the table `[topic]` of a topic fi
 def estimates_page() -> str:
     head = """# Selections and estimators
 
-How `orienteer estimate` chooses the pages that it fetches around a crawl (`--select`), and what it makes of them
-(`--method`).
+How `orienteer estimate` chooses the pages that it fetches around a crawl (`--select`), and how it estimates ranks
+from them (`--method`).
 """
     return (
         head + "\n## Selections\n" + _sections(all_selections(), level=3)
@@ -75,8 +75,8 @@ What `orienteer export DIR --format FORMAT` writes.
 
 ## Graphs
 
-What `LinkGraph.load` and all commands that take a GRAPH read. The ending tells the format; `.gz` and `.zst` may follow
-that of text.
+What `LinkGraph.load` and all commands that take a GRAPH read. The file name ending selects the format; text formats may
+also end in `.gz` or `.zst`.
 
 {read}
 """

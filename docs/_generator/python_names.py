@@ -12,7 +12,8 @@ from .markdown import prose
 
 HEAD = """# Python
 
-`import orienteer as ori` gives these names, and nothing else is promised to stay. All of them have types.
+`import orienteer as ori` gives these names. They are the public interface, and all have types. Other names may
+change.
 """
 
 

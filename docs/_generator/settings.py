@@ -16,8 +16,8 @@ HEAD = """# Settings
 Every crawl folder has its settings in `crawl.toml`. Most have an option of `orienteer crawl`; all of them can be given
 in a file with `orienteer crawl --settings FILE`, or from Python as `settings={"table": {"key": value}}`.
 
-`seeds`, `trust`, `policy`, `damping`, `topic` and all of `[scope]` say what a crawl is, and stay for the life of its
-folder. The others may change from one run to the next. A setting that is not known is an error.
+`seeds`, `trust`, `policy`, `damping`, `topic` and all of `[scope]` define a crawl, and cannot be changed in its folder.
+The others may change from one run to the next. An unknown setting is an error.
 """
 
 
