@@ -33,7 +33,7 @@ class Moment:
 
 def plan_of(site: AdversarialSite) -> CrawlPlan:
     crawl = {"seeds": site.seeds, "archive": False, "robots": False} | site.settings["crawl"]
-    return CrawlPlan.of_tables(site.settings | {"crawl": crawl}, "test")
+    return CrawlPlan.of_tables(site.settings | {"crawl": crawl, "politeness": {"delay_s": 0.0}}, "test")
 
 
 def crawled(site: AdversarialSite, path: Path, every: int = 7) -> Iterator[Moment]:

@@ -45,7 +45,8 @@ class Place:
     def html(self, session: str = "") -> bytes:
         head = "<meta name=robots content=nofollow>" if self.rules == "meta" else ""
         links = "".join(
-            f'<a href="{href}{session}"{" rel=nofollow" if k in self.nofollow else ""}>{k}</a> '
+            f'<a href="{href}{session if "/visit/" in href else ""}"{" rel=nofollow" if k in self.nofollow else ""}>'
+            f"{k}</a> "
             for k, href in enumerate(self.hrefs)
         )
         return f"<html><head><title>T</title>{head}</head><body><p>{self.text}</p>{links}</body></html>".encode()

@@ -189,7 +189,7 @@ class Coverage:
         """The same pages fetched, pushed from the start: their links are not what they were taken for."""
         new = Coverage(trust, self.damping, 1.0 - self.hidden)
         new.know(len(self.p))
-        new.alias, new.n_unknown = self.alias, self.n_unknown
+        new.alias[: len(self.p)], new.n_unknown[: len(self.p)] = self.alias, self.n_unknown
         new.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
         return new
 
