@@ -108,7 +108,7 @@ class RequestTables(Connection):
 
     def history(self) -> Iterator[DonePages]:
         """What came of the pages that are done, in order."""
-        columns = "position, page, state, coalesce(redirect_to, -1), links, 1, NULL"
+        columns = "position, page, state, coalesce(redirect_to, -1), links, 1, NULL, 0"
         for rows in self._batches(_PAGES_PER_BATCH, f"SELECT {columns} FROM done ORDER BY position"):
             with self._expecting_damage():
                 done = DonePages.of_rows(rows)
