@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orienteer.extract.charset import as_utf8, charset_of
+from orienteer.extract.links import MAX_LINKS, NOFOLLOW, UNREADABLE, URL_TOO_LONG, base_url, is_too_long, resolved
 from orienteer.extract.reader import PageReader, read
-from orienteer.extract.robot_rules import rules_of_header
+from orienteer.extract.refresh import Refresh, stated_refresh
+from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
 from orienteer.url import canonical_url
 
-MAX_LINKS = 10_000  # of one page; what follows is dropped
+__all__ = ["MAX_LINKS", "MAX_TEXT_CHARS", "Page", "extract_page"]
+
 MAX_TEXT_CHARS = 1_000_000
 
 
@@ -29,17 +32,30 @@ class Page:
     noindex: bool
     nofollow: bool
     n_links_dropped: int  # references that were not looked at, because there were too many
+    unknown_links: tuple[str, ...] = ()  # why links are missing, if any are: the words of extract/links
+    nofollow_links: tuple[str, ...] = ()  # that a reader can follow, but robots are asked not to
+    refresh: Refresh | None = None  # where the page leads by itself; one of its links
 
 
 def extract_page(
-    html: bytes, url: str, charset: str | None = None, robots_header: str = "", with_text: bool = True
+    html: bytes,
+    url: str,
+    charset: str | None = None,
+    robots_header: str = "",
+    with_text: bool = True,
+    refresh_header: str = "",
+    now: float | None = None,
 ) -> Page:
     """Read the page at `url`.
 
-    Links are those of `a`, `area`, `frame`, `iframe`, a canonical, next or previous `link`, and a refresh; they start
-    from the page's `base`. Those marked `nofollow` are left out, all of them where the page or `robots_header` (the
-    `X-Robots-Tag`) says so. `charset` is what the HTTP header says. Without text the page has no text, headings and
-    anchors, which saves half the time.
+    Links are those that stand on the page as a browser without scripts has it: of `a` and `area`, also in a drawing,
+    of `frame`, `iframe`, a canonical, next or previous `link`, and a refresh, that of the HTTP header
+    (`refresh_header`) or of a `meta` element. They start from the page's `base`. Those marked `nofollow` are apart
+    (`nofollow_links`), all of them where the page or `robots_header` (the `X-Robots-Tag`) says so. Where links are
+    missing for any reason, `unknown_links` tells it.
+
+    `charset` is what the HTTP header says, `now` the time by which `unavailable_after` is judged. Without text the page
+    has no text, headings and anchors, which saves half the time.
 
     Nothing that a page holds raises an exception; time and memory are linear in its size.
 
@@ -49,16 +65,31 @@ def extract_page(
     """
     used_charset = charset_of(html, charset)
     reader = read(as_utf8(html, used_charset), with_text)
-    rules = reader.rules | rules_of_header(robots_header) if robots_header else reader.rules
-    base = url if reader.base is None else canonical_url(reader.base, url) or url
-    links, n_dropped = ({}, 0) if rules.nofollow else _links(reader, base)
+    rules = _rules(reader, robots_header, now)
+    base = base_url(reader.base, url)
+    found = resolved(reader.references, base, used_charset)
+    unfollowed = resolved(reader.nofollow_references, base, used_charset)
+    refresh, is_link, is_cut = _refresh(reader, refresh_header, url)
+    missing = dict.fromkeys((*found.missing, *unfollowed.missing))
+    if is_cut:
+        missing[URL_TOO_LONG] = None
+    if not reader.is_understood:
+        missing[UNREADABLE] = None
+    links = dict.fromkeys(found.links.values())
+    if refresh is not None and refresh.url is not None and is_link:
+        links[refresh.url] = None
+    nofollow_links = [link for link in dict.fromkeys(unfollowed.links.values()) if link not in links]
+    if rules.nofollow:
+        if links or nofollow_links:
+            missing[NOFOLLOW] = None
+        nofollow_links, links = [*links, *nofollow_links], {}
     anchors = {
         (link, text): None
         for reference, text in reader.anchors
-        if (link := links.get(reference)) is not None and link != url
+        if (link := found.links.get(reference)) is not None and link != url and link in links
     }
     return Page(
-        links=list(dict.fromkeys(links.values())),
+        links=list(links),
         title=reader.title,
         text=reader.text[:MAX_TEXT_CHARS].rstrip(),
         headings=reader.headings,
@@ -69,19 +100,30 @@ def extract_page(
         canonical=canonical_url(reader.canonical, base) if reader.canonical else None,
         noindex=rules.noindex,
         nofollow=rules.nofollow,
-        n_links_dropped=n_dropped,
+        n_links_dropped=found.n_dropped,
+        unknown_links=tuple(missing),
+        nofollow_links=tuple(nofollow_links),
+        refresh=refresh,
     )
 
 
-def _links(reader: PageReader, base: str) -> tuple[dict[str, str], int]:
-    """The links by their references, up to the limit, and the number of references beyond it."""
-    links: dict[str, str] = {}
-    distinct = set()
-    for n_read, reference in enumerate(reader.references, 1):
-        link = canonical_url(reference, base)
-        if link is not None:
-            links[reference] = link
-            distinct.add(link)
-            if len(distinct) == MAX_LINKS:
-                return links, len(reader.references) - n_read
-    return links, 0
+def _rules(reader: PageReader, robots_header: str, now: float | None) -> RobotRules:
+    rules = rules_of_header(robots_header, now) if robots_header else RobotRules()
+    for content in reader.robots:
+        rules |= rules_of(content, now)
+    return rules
+
+
+def _refresh(reader: PageReader, header: str, url: str) -> tuple[Refresh | None, bool, bool]:
+    """The refresh that counts, the header's before the page's; whether it is a link, and whether that is too long."""
+    stated, base = stated_refresh(header) if header else None, url
+    if stated is None:
+        stated, base = reader.refresh, base_url(reader.base_of_refresh, url)
+    if stated is None:
+        return None, False, False
+    target = canonical_url(stated.reference, base)
+    return (
+        Refresh(target, stated.delay_s),
+        bool(stated.reference),
+        target is None and is_too_long(stated.reference, base),
+    )
