@@ -43,7 +43,7 @@ _FLAGS = {
     " menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",
     IN_HEAD: "html head base basefont bgsound link meta noframes noscript script style template title",
     SHOWS: "pre listing li dd dt button applet marquee object table area br embed img image keygen wbr hr textarea xmp"
-    " iframe select body",
+    " iframe select body template",
     TABLE_PART: "caption col colgroup tbody td tfoot th thead tr",
     RAW_TEXT: "script style title textarea xmp iframe noembed noframes",
     HOSTS_SHADOW: "article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span",
