@@ -41,6 +41,9 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "links",
+    "soak",
+    "maximal",
     "search",
 ]
 HEAD = """# Results

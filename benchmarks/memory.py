@@ -79,7 +79,7 @@ def page_with(links: list[str], title: str) -> Page:
     """A page without text: what is kept of texts is on the disk."""
     return Page(
         links, title, text="", headings=[], anchors=[], description="", language="en", charset="utf-8", canonical=None,
-        noindex=False, nofollow=False, n_links_dropped=0,
+        noindex=False, nofollow=False,
     )  # fmt: skip
 
 

@@ -19,3 +19,7 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 
 kernel: Any = njit(**_OPTIONS)
 inlined: Any = njit(**_OPTIONS, inline="always")
+
+# For what is called by other kernels only, in numbers: it stands in their caches, and Python cannot call it.
+_INNER: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner: Any = njit(**_INNER)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.charset import decoded
-from orienteer.extract.page import MAX_LINKS
+from orienteer.extract.links import MAX_LINKS, NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
+from orienteer.extract.page import extract_page
 from orienteer.url import canonical_url
 from tests.extract.only_links import extract_links
 
@@ -28,7 +29,11 @@ def links(html: str | bytes, **more) -> list[str]:
         ("<a href=x>x</a>", ["x"]),
         ("<A HREF='x'>", ["x"]),
         ('<area href="x">', ["x"]),
-        ("<frame src=x><iframe src=y></iframe>", ["x", "y"]),
+        ("<iframe src=x></iframe>", ["x"]),
+        ("<frameset><frame src=x><a href=y><frameset><frame src=z></frameset></frameset><frame src=w>", ["x", "z"]),
+        ("<a href=x><frameset><frame src=y>", ["y"]),
+        ("<a href=x>text<frameset><frame src=y>", ["x"]),
+        ("<frame src=x>", []),
         ("<link rel=canonical href=x><link rel='next foo' href=y><link rel=PREV href=z>", ["x", "y", "z"]),
         ("<link rel=stylesheet href=x><link href=y><script src=z></script><img src=w>", []),
         ("<a href=x/>", ["x/"]),
@@ -41,9 +46,25 @@ def links(html: str | bytes, **more) -> list[str]:
         ("<a href=mailto:a@b><a href='javascript:x()'><a href=ftp://x/>", []),
         ("<!-- <a href=x> --><a href=y>", ["y"]),
         ("<script>'<a href=x>'</script><style><a href=x></style><textarea><a href=x></textarea><a href=y>", ["y"]),
-        ("<noscript><a href=x></noscript><NoFrames><a href=y></NoFrames><a href=z>", ["x", "y", "z"]),
+        ("<noscript><a href=x></noscript><NoFrames><a href=y></NoFrames><a href=z>", ["x", "z"]),
+        ("<template><a href=x><template></template><a href=y></template><a href=z>", ["z"]),
+        ("<div><template shadowrootmode=open><a href=x><base href=/b/></template></div><a href=y>", ["x", "y"]),
         ("<table><a href=x><tr><td><a href=y>", ["x", "y"]),
-        ("<svg><a href=x></a></svg>", ["x"]),
+        ("<svg><a href=x></a><a xlink:href=y></a><a xlink:href=w href=z></a></svg>", ["x", "y", "z"]),
+        ("<a xlink:href=x>", []),
+        ("<svg><title><a href=x></a></title><style><a href=y></a></style><script><a href=z>", ["x", "y", "z"]),
+        ("<svg><title><a href=x></title><style><a href=y></style>", ["x"]),
+        ("<svg><title>Icon</title></svg><a href=x>", ["x"]),
+        ("<svg><title/><a href=x>", ["x"]),
+        ("<svg><p><title><a href=x></title><a href=y>", ["y"]),
+        ("<svg><![CDATA[<a href=x>]]><a href=y>", ["y"]),
+        ("<svg><iframe src=x></iframe><area href=y></svg>", []),
+        ("<svg><foreignObject><a href=x><title><a href=y></title></foreignObject></svg>", ["x"]),
+        ("<math><a href=x><mi><a href=y></mi></math>", ["y"]),
+        ("<math><annotation-xml encoding=text/html><style><a href=x></style><a href=y>", ["y"]),
+        ("<select><option><a href=x></select>", ["x"]),
+        ("<title/><a href=x>", []),
+        ("<plaintext><a href=x>", []),
         ("<a href=x", []),
         ("", []),
         ("no markup at all", []),
@@ -62,10 +83,20 @@ def test_a_base_holds_for_all_links_even_those_before_it():
     assert links(html) == ["http://example.org/other/x", "http://example.org/other/y", "http://example.org/z"]
 
 
-@pytest.mark.parametrize("base", ["http://[", "mailto:x", "data:,", "http://example.org/" + "x/" * 2000])
+@pytest.mark.parametrize("base", ["http://[", "data:,", "javascript:x"])
 def test_a_base_that_is_none_is_ignored(base):
     assert links(f"<base href='{base}'><a href=x>") == ["x"]
     assert links("<base target=_top><a href=x>") == ["x"]
+
+
+def test_a_base_of_another_scheme_leaves_only_absolute_links():
+    assert links("<base href=mailto:x><a href=x><a href=http://example.org/dir/y>") == ["y"]
+
+
+def test_a_long_base_makes_relative_links_too_long():
+    page = extract_page(f"<base href={'x/' * 2000}><a href=x><a href=/y>".encode(), PAGE)
+    assert page.links == ["http://example.org/y"]
+    assert page.unknown_links == (URL_TOO_LONG,)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +106,10 @@ def test_a_base_that_is_none_is_ignored(base):
         ("5;URL='x y'", ["x%20y"]),
         ('0.5, Url = "x"z', ["x"]),
         ("1 x", ["x"]),
+        ("1x", []),
+        (".5;x", ["x"]),
+        ("0;urls", ["urls"]),
+        ("0;'x'y", ["x"]),
         ("0;x", ["x"]),
         ("  3  ;  url  =  x  ", ["x"]),
         ("0", []),
@@ -107,6 +142,53 @@ def test_robots_that_allow_links_or_mean_others_forbid_none():
 def test_a_page_has_no_more_links_than_the_limit():
     html = "".join(f"<a href={k}>" for k in range(MAX_LINKS + 5))
     assert links(html) == [str(k) for k in range(MAX_LINKS)]
+    assert extract_page(html.encode(), PAGE).unknown_links == (TOO_MANY_LINKS,)
+    html = "".join(f"<a href={k}>" for k in range(MAX_LINKS))
+    assert extract_page(html.encode(), PAGE).unknown_links == ()
+
+
+@pytest.mark.parametrize(
+    ("html", "unknown"),
+    [
+        ("<a href=x>", ()),
+        ("<a href=mailto:a@b><a href='javascript:x()'><a href=http://[>", ()),
+        (f"<a href='data:text/html,{'x' * 100_000}'><a href=' java\nscript:{'x' * 3000}'>", ()),
+        (f"<a href=x><a href=x?{'y' * 3000}>", (URL_TOO_LONG,)),
+        (f"<a href={'x' * 100_000}>", (URL_TOO_LONG,)),
+        (f"<a href=HTTP://example.org/{'x' * 3_000_000}>", (URL_TOO_LONG,)),
+        (f"<a href={'ä' * 400}>", (URL_TOO_LONG,)),
+        (f"<a href={'x' * 3000} rel=nofollow>", ()),
+        (f"<a href=x#{'y' * 100_000}>", ()),
+        (f"<meta http-equiv=refresh content='0;{'x' * 3000}'>", (URL_TOO_LONG,)),
+        ("<meta name=robots content=nofollow><a href=x>", (NOFOLLOW,)),
+        ("<meta name=robots content=nofollow>", ()),
+        ("<span>" * 100_000 + "<a href=x>", (UNREADABLE,)),
+        ("<span>" * 10_000 + "</x>" * 10_000 + "<a href=x>", (UNREADABLE,)),
+        ("".join(f"<p><b id={k}>" for k in range(20_000)) + "<a href=x>", (UNREADABLE,)),
+        ("<div>" * 10_000 + "</x>" * 10_000 + "<a href=x>", ()),
+    ],
+)
+def test_a_page_says_why_links_are_missing(html, unknown):
+    for with_text in (False, True):
+        page = extract_page(html.encode(), PAGE, with_text=with_text)
+        assert page.unknown_links == unknown
+        if UNREADABLE in unknown:
+            assert page.links == ["http://example.org/dir/x"]
+
+
+def test_nofollow_links_are_told_apart():
+    page = extract_page(b"<a href=x><a href=x rel=nofollow><a href=y rel=nofollow>", PAGE)
+    assert (page.links, page.nofollow_links) == (["http://example.org/dir/x"], ("http://example.org/dir/y",))
+    assert page.unknown_links == ()
+    page = extract_page(b"<a href=x><a href=y rel=nofollow>", PAGE, robots_header="nofollow")
+    assert (page.links, page.nofollow_links) == ([], ("http://example.org/dir/x", "http://example.org/dir/y"))
+
+
+def test_a_query_is_in_the_encoding_of_the_page():
+    html = "<a href='ä?ä=€&я'>".encode("cp1252", "xmlcharrefreplace")
+    assert links(html, charset="windows-1252") == ["%C3%A4?%E4=%80&%26%231103%3B"]
+    assert links("<a href='?日'>".encode("shift_jis"), charset="shift_jis") == ["page.html?%93%FA"]
+    assert links("<a href='?ä'>".encode("utf-16"), charset="utf-16") == ["page.html?%C3%A4"]
 
 
 @pytest.mark.parametrize(

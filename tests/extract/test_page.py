@@ -27,6 +27,8 @@ def page(html: str | bytes, **more) -> Page:
         ("<noscript><title>In vain</title></noscript>", "In vain"),
         ("<title>a\x00b</title>", "a\ufffdb"),
         ("<svg><title/></svg><title>Drawn</title>", "Drawn"),
+        ("<svg><title>An icon</title></svg><title>Drawn</title>", "Drawn"),
+        ("<template><title>Not here</title></template><title>Here</title>", "Here"),
         ("no title", ""),
         ("<title>" + "x " * MAX_TITLE_CHARS + "</title>", ("x " * MAX_TITLE_CHARS)[: MAX_TITLE_CHARS - 1]),
     ],
@@ -41,13 +43,14 @@ def test_the_title_is_the_first_one(html, title, with_text):
     [
         ("<p>One <b>w</b>ord\n<i>and</i>  more</p><p>next", "One word and more\nnext"),
         ("<title>T</title><style>s</style><body>b<script>x='<p>'</script>c", "bc"),
-        ("a<br>b<hr/>c<div>d</div>e<li>f<td>g", "a\nb\nc\nd\ne\nf\ng"),
+        ("a<br>b<hr/>c<div>d</div>e<li>f<table><td>g", "a\nb\nc\nd\ne\nf\ng"),
+        ("a<td>b", "ab"),
         ("<nav>menu</nav><footer>end</footer>", "menu\nend"),
         ("a<!-- no -->b<!doctype x>c<?pi?>d", "abcd"),
         ("a<template>no<template>no</template>no</template>b", "ab"),
         ("a<noscript>no <a href=x>link</a></noscript>b", "ab"),
         ("<head><noscript>left open<body>b", "b"),
-        ("a<noframes>yes</noframes>b", "ayesb"),
+        ("a<noframes>no</noframes>b", "ab"),
         ("a<iframe src=x>no</iframe>b<noembed>no</noembed>c", "abc"),
         ("<textarea>typed <b></textarea><select><option>one<option>two</select>", "typed <b>\none\ntwo"),
         ("<xmp>a<b></xmp><plaintext><p>", "a<b>\n<p>"),
@@ -55,6 +58,9 @@ def test_the_title_is_the_first_one(html, title, with_text):
         ("zero\x00byte &#0;", "zerobyte \ufffd"),
         ("日本<b>語</b>", "日本語"),
         ("<svg><text>drawn</text><style/></svg>after", "drawnafter"),
+        ("<svg><title>no</title><style>no</style><text>drawn</text></svg>after", "drawnafter"),
+        ("<div>a<template shadowrootmode=open>shadow</template>b</div>", "ashadowb"),
+        ("a<svg><![CDATA[no]]></svg>b", "ab"),
         ("<script>never closed <p>", ""),
         ("open <p", "open"),
         ("", ""),
@@ -145,6 +151,8 @@ def test_robots_are_told_by_the_page_or_by_its_header(html, header, noindex, nof
     found = page("<a href=x>x</a><link rel=canonical href=c>" + html, robots_header=header)
     assert (found.noindex, found.nofollow) == (noindex, nofollow)
     assert len(found.links) == (0 if nofollow else 2)
+    assert len(found.nofollow_links) == (2 if nofollow else 0)
+    assert found.unknown_links == (("nofollow",) if nofollow else ())
     assert len(found.anchors) == (0 if nofollow else 1)
     assert found.canonical == "http://example.org/dir/c"
 
@@ -167,10 +175,10 @@ def test_a_page_says_which_charset_was_used(html, charset, used):
 def test_what_a_page_gives_is_bounded():
     found = page("".join(f"<a href={k}>word{k}</a> <p>" for k in range(MAX_LINKS + 5)) + "<a href=0>again</a>")
     assert len(found.links) == MAX_LINKS
-    assert found.n_links_dropped == 5
+    assert found.unknown_links == ("too many links",)
     assert len(found.anchors) == MAX_LINKS + 1
     assert len(page("x " * MAX_TEXT_CHARS).text) == MAX_TEXT_CHARS - 1
 
 
 def test_no_links_are_dropped_from_a_page_with_few():
-    assert page("<a href=x><a href=x#y><a href=mailto:z>").n_links_dropped == 0
+    assert page("<a href=x><a href=x#y><a href=mailto:z>").unknown_links == ()

@@ -1,4 +1,4 @@
-"""Real pages: lightened ones say the same as whole ones, and their links are those of the graph made from them."""
+"""Real pages: their links are those of their trees, and of the graph that was made from them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import tarfile
 
 import numpy as np
 import pytest
+from turbohtml import parse
 
-from orienteer.extract.charset import as_utf8, charset_of
+from orienteer.extract.charset import decoded
 from orienteer.extract.page import extract_page
-from orienteer.extract.reader import _WITH_TEXT
+from orienteer.extract.reader import read
 from orienteer.files.compressed import zstd
 from tests.conftest import SHARED_DATA
-from tests.extract.test_markup import assert_says_the_same
+from tests.extract.tree_links import tree_links
 
 COMPARE_ONE_OF = 4  # 1 compares all pages, which takes a minute
 
@@ -29,14 +30,21 @@ def pages() -> dict[str, bytes]:
         return {file.name: files.extractfile(file).read() for file in files if file.isfile()}
 
 
-def test_lightened_pages_say_what_whole_pages_say(pages):
-    n_light = 0
-    compared = list(pages.values())[::COMPARE_ONE_OF]
-    for html in compared:
-        utf8 = as_utf8(html, charset_of(html))
-        assert_says_the_same(utf8)
-        n_light += _WITH_TEXT.lightened(utf8) is not None
-    assert n_light > 0.99 * len(compared)
+def test_links_are_those_of_the_tree(pages):
+    n_links = 0
+    for name, html in list(pages.items())[::COMPARE_ONE_OF]:
+        text = decoded(html)
+        reader = read(text.encode(), with_text=False)
+        relations = {link.partition("#")[0] for link in _relations(text)}
+        found = {*reader.references, *reader.nofollow_references} - relations
+        assert found == {link.partition("#")[0] for link in tree_links(text)} - relations, name
+        assert reader.is_understood, name
+        n_links += len(found)
+    assert n_links > 10_000
+
+
+def _relations(text: str) -> list[str]:
+    return [element.attrs.get("href") or "" for element in parse(text).select("link")]
 
 
 def test_links_within_hosts_are_those_of_the_graph(pages, shared_graphs):

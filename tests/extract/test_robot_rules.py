@@ -27,6 +27,18 @@ from orienteer.extract.robot_rules import rules_of, rules_of_header
         ("unavailable_after: Wed, 25 Jun 2030 15:00:00 GMT, noindex", True, False),
         ("noindexed, unnofollow", False, False),
         (": noindex", True, False),
+        ("max-image-preview: none", False, False),
+        ("max-snippet:0, max-image-preview:none, max-video-preview: 0", False, False),
+        ("orienteer: max-image-preview: none, nofollow", False, True),
+        ("otherbot: max-image-preview: none, nofollow", False, False),
+        ("unavailable_after: 25 Jun 2030, 15:00:00, nofollow", False, True),
+        ("unavailable_after: Wednesday, 25-Jun-30 15:00:00 UTC", False, False),
+        ("unavailable_after: nofollow", False, False),
+        ("unavailable_after: none, otherbot: nofollow", False, False),
+        ("otherbot: unavailable_after: 25 Jun 2010 15:00:00 PST, nofollow", False, False),
+        ("googlebot: nofollow\notherbot: noindex, nofollow", False, False),
+        ("index, follow, all", False, False),
+        ("notarule, nofollow-me, no follow", False, False),
         (",,,:::\n,:", False, False),
     ],
 )
@@ -41,3 +53,48 @@ def test_rules_add_up():
 @pytest.mark.parametrize("text", ["a" * 10**6, " " * 10**6, "unavailable_after:" + "a" * 10**6, "x:" * 500_000])
 def test_a_hostile_header_forbids_nothing(text):
     assert rules_of_header(text) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("date", "is_past"),
+    [
+        ("25 Jun 2010 15:00:00 PST", True),
+        ("Fri, 25 Jun 2010 15:00:00 GMT", True),
+        ("Friday, 25-Jun-10 15:00:00 UTC", True),
+        ("2010-06-25", True),
+        ("2010-06-25T15:00:00+00:00", True),
+        ("2010-06-25T15:00:00Z", True),
+        ("25 Jun 2090 15:00:00 PST", False),
+        ("2090-06-25", False),
+        ("Thu, 01 Jan 2026 00:00:00 GMT", True),
+        ("Thu, 01 Jan 2026 00:00:01 GMT", False),
+        ("some day", False),
+        ("0", False),
+        ("", False),
+        ("9999-12-31T23:59:59-14:00", False),
+    ],
+)
+def test_a_page_past_its_date_is_not_indexed_and_its_links_are_followed(date, is_past):
+    now = 1767225600.0  # 2026-01-01
+    for rules, text in (
+        (rules_of_header, f"unavailable_after: {date}"),
+        (rules_of_header, f"orienteer: unavailable_after: {date}, noarchive"),
+        (rules_of, f"noarchive, unavailable_after: {date}"),
+    ):
+        assert rules(text, now) == (is_past, False)
+        assert rules(text) == (False, False)
+    assert rules_of_header(f"otherbot: unavailable_after: {date}", now) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("content", "noindex", "nofollow"),
+    [
+        ("noindex nofollow", True, True),
+        ("max-image-preview: none", False, False),
+        ("max-image-preview:none,nofollow", False, True),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", False, False),
+        ("NONE", True, True),
+    ],
+)
+def test_rules_in_an_element(content, noindex, nofollow):
+    assert rules_of(content) == (noindex, nofollow)

@@ -9,7 +9,7 @@ from unittest import mock
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Verdict
-from orienteer.extract import page as page_module
+from orienteer.extract import links as links_module
 from orienteer.fetch.archive import archived_answer
 from orienteer.graph.coverage import Certificate
 from orienteer.ledger.intake import Intake
@@ -39,7 +39,7 @@ def plan_of(site: AdversarialSite) -> CrawlPlan:
 def crawled(site: AdversarialSite, path: Path, every: int = 7) -> Iterator[Moment]:
     """Crawl until nothing is left, and look at what is proved now and then; closed and opened again in the middle."""
     plan = plan_of(site)
-    with mock.patch.object(page_module, "MAX_LINKS", site.max_links):
+    with mock.patch.object(links_module, "MAX_LINKS", site.max_links):
         with CrawlFolder.create(path, plan.to_toml()) as folder:
             yield from _moments(site, Ledger(folder, plan), every, at_most=2 * every)
         with CrawlFolder.open(path) as folder:

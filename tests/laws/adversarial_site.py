@@ -2,7 +2,8 @@
 
 The truth is that of the surfer of docs/theory/answers.md: a page is what a browser shows at a URL. Redirects are names
 of where they end, however long the way; links out of the scope do not exist; what a server refuses to a crawler, what
-robots.txt forbids, and what is marked nofollow exists all the same. Only 404 and 410 say that there is no page.
+robots.txt forbids, and what is behind a page that says nofollow exists all the same; a single link marked nofollow
+does not. Only 404 and 410 say that there is no page.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Place:
     content_type: str | None = "text/html"
 
     def all_links(self) -> list[str]:
-        return [*self.hrefs, *([self.refresh] if self.refresh else [])]
+        vouched_for = [href for k, href in enumerate(self.hrefs) if k not in self.nofollow]
+        return [*vouched_for, *([self.refresh] if self.refresh else [])]
 
     def html(self, session: str = "") -> bytes:
         head = "<meta name=robots content=nofollow>" if self.rules == "meta" else ""

@@ -65,7 +65,7 @@ SITES: dict[str, AdversarialSite] = {
     "mailto": site(x(Place("redirect", ["mailto:a@a.test"], status=302))),
     "a refresh in the header": site(x(Place(refresh="/y")) | {f"{A}/y": behind()}),
     "links and a refresh": site(x(Place(hrefs=["/b"], refresh="/y")) | {f"{A}/y": behind()}),
-    "nofollow links": site({f"{A}/": Place(hrefs=["/x", "/b"], nofollow={0})} | x(behind())),
+    "nofollow links": site({f"{A}/": Place(hrefs=["/x", "/b", "/x?"], nofollow={0, 2})} | x(behind())),
     "a nofollow page": site(x(behind(rules="meta"))),
     "a nofollow header": site(x(behind(rules="header"))),
     "a URL too long": site({f"{A}/": Place(hrefs=[LONG, "/b"]), LONG: behind()}),

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
+from orienteer.answers.sniffing import UNKNOWN_TYPES, sniffed_type
 from orienteer.pages.outcome import Outcome
 from orienteer.url import canonical_url
 
@@ -60,8 +61,11 @@ class Fetched:
 
     @property
     def content_type(self) -> str:
-        """The media type in lower case, "" where none is stated."""
-        return media_type(self.headers)
+        """The media type in lower case, as browsers take it: by the content where what is stated says nothing."""
+        if not self.content:
+            return media_type(self.headers)
+        nosniff = (self.headers.get("x-content-type-options") or "").strip().lower() == "nosniff"
+        return sniffed_type(self.headers.get("content-type") or "", nosniff, self.content)
 
     @property
     def charset(self) -> str | None:
@@ -117,9 +121,9 @@ def unpacked_content(body: bytes, headers: Headers, outcome: Outcome, max_bytes:
 
 
 def media_type(headers: Headers) -> str:
-    """`text/html` of `Text/HTML; charset=x`; "" where there is none, or what is there is none."""
+    """`text/html` of `Text/HTML; charset=x`; "" where there is none, or what is there says nothing."""
     stated = re.split("[;,]", headers.get("content-type") or "", maxsplit=1)[0].strip().lower()
-    return stated if "/" in stated else ""
+    return stated if "/" in stated and stated not in UNKNOWN_TYPES else ""
 
 
 def charset_in(headers: Headers) -> str | None:

@@ -115,14 +115,26 @@ def meaning_of(answer: Fetched, with_text: bool = True) -> Meaning:
     verdict = verdict_of(answer.outcome, answer.status)
     if verdict is Verdict.FETCHED:
         page = _page(answer, with_text)
-        return Meaning(verdict, answer.reason, page=page, unknown=", ".join(page.unknown_links))
+        return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or _links_in(answer))
     if verdict is Verdict.REDIRECT:
         return Meaning(verdict, answer.reason, target=answer.location)
-    if verdict is Verdict.SKIPPED and may_hold_links(answer.content_type):
-        return Meaning(verdict, answer.reason, unknown=f"links in {answer.content_type}")
-    return Meaning(verdict, answer.reason)
+    return Meaning(verdict, answer.reason, unknown=_links_in(answer) if verdict is Verdict.SKIPPED else "")
+
+
+def _links_in(answer: Fetched) -> str:
+    """Why nobody knows the links of something that is no HTML; "" where it has none, or they are read."""
+    return f"links in {answer.content_type}" if may_hold_links(answer.content_type) else ""
 
 
 def _page(answer: Fetched, with_text: bool) -> Page:
-    robots_header = "\n".join(answer.headers.get_all("x-robots-tag"))
-    return read_page(answer.content, answer.request.url, answer.content_type, answer.charset, robots_header, with_text)
+    headers = answer.headers
+    return read_page(
+        answer.content,
+        answer.request.url,
+        answer.content_type,
+        answer.charset,
+        robots_header="\n".join(headers.get_all("x-robots-tag")),
+        refresh_header=headers.get("refresh") or "",
+        with_text=with_text,
+        now=answer.started_at or None,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orienteer.answers.sniffing import is_xml
 from orienteer.extract.charset import decoded
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 
@@ -14,10 +15,8 @@ def is_html(content_type: str) -> bool:
 
 
 def may_hold_links(content_type: str) -> bool:
-    """Whether browsers show a file of this type, which is no page to us, with links in it: XML, SVG, MathML."""
-    if content_type in ("application/rss+xml", "application/atom+xml"):
-        return False  # browsers show no links there
-    return content_type in ("text/xml", "application/xml") or content_type.endswith("+xml")
+    """Whether browsers show links in a file of this type that is not read here: XML, SVG, but no feeds."""
+    return is_xml(content_type) and content_type not in (*HTML_TYPES, "application/rss+xml", "application/atom+xml")
 
 
 def read_page(
@@ -27,9 +26,15 @@ def read_page(
     charset: str | None = None,
     robots_header: str = "",
     with_text: bool = True,
+    refresh_header: str = "",
+    now: float | None = None,
 ) -> Page:
-    """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag."""
-    page = extract_page(content if is_html(content_type) else b"", url, charset, robots_header, with_text)
+    """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
+
+    `now` is the time by which `unavailable_after` is judged.
+    """
+    html = content if is_html(content_type) else b""
+    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now)
     if content_type == "text/plain" and with_text:
         page.text = decoded(content, charset)[:MAX_TEXT_CHARS]
     return page

@@ -1,13 +1,14 @@
-"""A page without the markup that nothing here reads.
+"""A page without the markup that nothing here reads, as browsers understand that markup.
 
 Of the tags of a page few matter: of the 760 elements on a mean page of documentation a hundred are links, and half are
 `span`s. The tokenizer passes each of them to Python, which is where the time goes. So a kernel goes over the page
-first. It leaves out comments, scripts, styles and tags without meaning, puts a mark where a block begins or ends, and
-copies the rest as it is. What is left is read by the tokenizer, as the whole page would be, and says the same.
+first. It leaves out comments, scripts, styles, tags without meaning and whatever is in the markup but not on the page
+(`tree_rules`), puts a mark where a block begins or ends, and copies the rest as it is. What is left is read by the
+tokenizer, which then needs to know nothing of where a tag stands.
 
 The kernel knows where the tokens of the HTML standard end, not what they say: attributes and character references are
-left to the tokenizer. Where leaving something out could change what stays (`<<`, half a character reference before a
-tag), and at elements out of the ordinary, it gives up, and the page has to be read whole.
+left to the tokenizer. Scripts are not run, so the content of `noscript` is markup; what makes the tokenizer take it for
+text, its name, is changed. So is that of a link in a drawing, which has its target elsewhere.
 """
 
 from __future__ import annotations
@@ -17,22 +18,51 @@ from typing import Any
 
 import numpy as np
 
+from orienteer.extract.elements import FLAGS, FORMATTING, HTML, N_NAMES, NUMBERS, RAW_TEXT, UNSEEN_FOREIGN, numbers
+from orienteer.extract.open_elements import (
+    ELEMENTS,
+    GAVE_UP,
+    HAS_BODY,
+    IS_FRAMESET,
+    IS_QUIRKY,
+    N_OPEN,
+    N_SHADOWS,
+    N_TEMPLATES,
+    STATE,
+    is_foreign,
+    nothing_open,
+)  # fmt: skip
+from orienteer.extract.tags import (
+    after,
+    comment_end,
+    hash_of,
+    is_letter,
+    is_space,
+    number_of_name,
+    raw_text_end,
+    says_what_matters,
+    script_end,
+    tag_end,
+    text_end,
+)  # fmt: skip
+from orienteer.extract.tree_rules import DRAWN, ELEMENT, FRAMESET_BEGINS, end_tag, start_tag, text
 from orienteer.extract.whitespace import BLOCK_MARK
-from orienteer.kernel import kernel
+from orienteer.kernel import inner, kernel
 
-# Elements whose content is mere text to a browser that runs scripts and knows frames; we do neither, and read it. A
-# mark in the names of their start tags keeps the tokenizer from doing as browsers do.
-READ_ANYWAY = {"noscript": f"no{BLOCK_MARK}script", "noframes": f"no{BLOCK_MARK}frames"}
+# What `noscript`, and `a` in a drawing, are called for the tokenizer: names as long as theirs that are never kept.
+NOSCRIPT, DRAWN_LINK = "unscript", "s"
 
 # What becomes of a tag, by the name of the element.
-_DROP, _MARK, _KEEP, _KEEP_RENAMED, _KEEP_WITH_TEXT, _DROP_WITH_TEXT, _GIVE_UP = range(7)
+_DROP, _MARK, _KEEP, _KEEP_WITH_TEXT = range(4)
 
-_SPACE, _QUOTE, _HASH, _AMPERSAND, _APOSTROPHE, _DASH, _SLASH = b" \"#&'-/"
-_LESS, _EQUALS, _GREATER, _QUESTION, _EXCLAMATION = b"<=>?!"
+_HASH, _AMPERSAND, _SLASH, _LESS, _GREATER, _QUESTION, _EXCLAMATION, _BRACKET_OPEN, _BRACKET_CLOSE = b"#&/<>?![]"
+_MAX_REFERENCE_BYTES = 64  # longer ones are taken for unfinished, which does no harm
 _MARK_BYTE = ord(BLOCK_MARK)
-
-_TABLE_BITS = 9
-_FNV_PRIME = 0x100000001B3
+_DRAWN_LINK_BYTE, _RENAMED_U, _RENAMED_N = b"sun"
+_A, _SCRIPT, _PLAINTEXT, _NOSCRIPT = numbers("a", "script", "plaintext", "noscript")
+_OF_PAGE = np.zeros(N_NAMES, np.bool_)  # what counts on the page itself only, not in a shadow
+for _name in ("base", "link", "meta", "title", "html", "body"):
+    _OF_PAGE[NUMBERS[_name]] = True
 
 
 class Lightener:
@@ -42,259 +72,184 @@ class Lightener:
         """The tags of `kept` elements stay and those of `blocks` leave a mark. Without text nothing but start tags and
         the title stays.
         """
-        actions = dict.fromkeys(blocks, _MARK) if with_text else {}
-        actions |= dict.fromkeys(READ_ANYWAY, _KEEP_RENAMED if with_text else _DROP)
-        actions |= dict.fromkeys(kept, _KEEP)
-        actions |= dict.fromkeys(("title", "iframe"), _KEEP_WITH_TEXT)
-        actions |= {"textarea": _KEEP_WITH_TEXT if with_text else _DROP_WITH_TEXT}
-        actions |= dict.fromkeys(("script", "style"), _DROP_WITH_TEXT)
-        actions |= dict.fromkeys(("noembed", "plaintext", "xmp"), _GIVE_UP)
-        self._names, self._actions = _table(actions)
+        self._actions = np.zeros(N_NAMES, np.uint8)
+        for name in blocks if with_text else ():
+            self._actions[NUMBERS[name]] = _MARK
+        for name in (*kept, *(("noscript",) if with_text else ())):
+            self._actions[NUMBERS[name]] = _KEEP
+        for name in ("title", "iframe", *(("textarea", "xmp", "plaintext") if with_text else ())):
+            self._actions[NUMBERS[name]] = _KEEP_WITH_TEXT
         self._with_text = with_text
 
-    def lightened(self, html: bytes) -> bytes | None:
-        """What matters of a page; None where only the whole page will do."""
+    def lightened(self, html: bytes) -> tuple[str, bool]:
+        """What matters of a page, and whether all its tags were understood (see `open_elements`)."""
         page = np.frombuffer(html, np.uint8)
-        rest = np.empty(len(page) * 11 // len("<noscript>") + 1, np.uint8)  # nothing but a mark in a name adds to it
-        size = _lighten(page, rest, self._names, self._actions, self._with_text)
-        return None if size < 0 else rest[:size].tobytes()
-
-
-def _table(actions: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """A hash table: a name stands at the top bits of its hash or, where that place is taken, behind it."""
-    names, values = np.zeros(1 << _TABLE_BITS, np.uint64), np.zeros(1 << _TABLE_BITS, np.uint8)
-    for name, action in actions.items():
-        key = 0
-        for byte in name.encode():
-            key = ((key ^ byte) * _FNV_PRIME) % (1 << 64)
-        place = key >> (64 - _TABLE_BITS)
-        while names[place]:
-            place = (place + 1) % len(names)
-        names[place], values[place] = key, action
-    return names, values
+        rest = np.empty(len(page) + 1, np.uint8)
+        tree = nothing_open(len(page))
+        size = _lighten(page, rest, self._actions, tree, self._with_text)
+        return str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP]
 
 
 @kernel
-def _lighten(page: Any, rest: Any, names: Any, actions: Any, with_text: Any) -> Any:
-    """Fill `rest` with what matters of `page`; the number of bytes, or -1 to give up."""
+def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any) -> Any:
+    """Fill `rest` with what matters of `page`; the number of bytes."""
     n, i, size = len(page), 0, 0
+    body_at = -1  # where the body begins in `rest`
     while True:
         start = i
-        i = _text_end(page, i)
-        if with_text:
-            if i < n and _ends_in_half_a_reference(page, start, i):
-                return -1
-            size = _copy(page, start, i, rest, size)
+        i = text_end(page, i)
+        if i > start:
+            text(tree, _is_blank(page, start, i))
+            if with_text and _is_shown(tree):
+                size = _copy(page, start, i, rest, size)
         if i == n:
             return size
-        if i + 1 == n or page[i + 1] == _LESS:
-            return -1
+        before = size
+        had_body = tree[STATE, HAS_BODY]
         if page[i + 1] == _EXCLAMATION:
-            i = _comment_end(page, i + 2)
+            i = _declaration_end(page, i, tree)
         elif page[i + 1] == _QUESTION:
-            i = _after(page, i + 2, _GREATER)
+            i = after(page, i + 2, _GREATER)
+        elif page[i + 1] == _SLASH:
+            i, size = _lighten_end_tag(page, i, rest, size, actions, tree, with_text)
         else:
-            i, size = _lighten_tag(page, i, rest, size, names, actions, with_text)
-            if size < 0:
-                return -1
+            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree)
+            if became == FRAMESET_BEGINS and had_body:
+                before = size = body_at
+        if tree[STATE, HAS_BODY] and not had_body:
+            body_at = before
+        if size == before and size and with_text and _is_unfinished(rest, size):
+            for byte in (_LESS, _SLASH, _GREATER):  # nothing to the tokenizer, but it ends what the text began
+                rest[size] = byte
+                size += 1
 
 
-@kernel
-def _lighten_tag(page: Any, start: Any, rest: Any, size: Any, names: Any, actions: Any, with_text: Any) -> Any:
-    """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
+@inner
+def _is_shown(tree: Any) -> Any:
+    """Whether text is seen here."""
+    if tree[STATE, GAVE_UP]:
+        return True
+    element = tree[ELEMENTS, tree[STATE, N_OPEN] - 1]
+    if element & 3 != HTML and element >> 2 < N_NAMES and FLAGS[element & 3, element >> 2] & UNSEEN_FOREIGN:
+        return False
+    return tree[STATE, N_TEMPLATES] == 0 and not tree[STATE, IS_FRAMESET]
 
-    Where to go on, and the number of bytes in `rest`, which is -1 to give up.
-    """
+
+@inner
+def _is_blank(page: Any, i: Any, end: Any) -> Any:
+    while i < end and (is_space(page[i]) or page[i] == 0):
+        i += 1
+    return i == end
+
+
+@inner
+def _declaration_end(page: Any, i: Any, tree: Any) -> Any:
+    """Behind what begins with <! at i: a comment, a doctype, text of a drawing, or nothing of the kind."""
     n = len(page)
-    is_end = page[start + 1] == _SLASH
-    i = start + 1 + is_end
-    if i == n:
-        return n, -1
-    if not _is_letter(page[i]):  # no tag, but a comment by mistake
-        return _after(page, i, _GREATER), size
-    action, name_end = _action(page, i, names, actions)
-    i = _tag_end(page, name_end)
+    if i + 3 < n and (page[i + 2] | 32) == 100 and tree[STATE, N_OPEN] == 1:  # d
+        tree[STATE, IS_QUIRKY] = 0
+    if i + 8 < n and page[i + 2] == _BRACKET_OPEN and page[i + 8] == _BRACKET_OPEN and is_foreign(tree):
+        is_text = True
+        for k, byte in enumerate((67, 68, 65, 84, 65)):  # CDATA
+            is_text = is_text and page[i + 3 + k] == byte
+        if is_text:
+            text(tree, False)
+            i += 9
+            while i < n:
+                i = after(page, i, _GREATER)
+                if page[i - 1] == _GREATER and page[i - 2] == _BRACKET_CLOSE and page[i - 3] == _BRACKET_CLOSE:
+                    break
+            return i
+    return comment_end(page, i + 2)
+
+
+@inner
+def _lighten_end_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, with_text: Any) -> Any:
+    """Close what the end tag at `start` closes; where to go on, and the number of bytes in `rest`."""
+    n, i = len(page), start + 2
+    if i == n:  # mere text
+        return n, _copy(page, start, n, rest, size) if with_text and _is_shown(tree) else size
+    if not is_letter(page[i]):  # no tag, but a comment by mistake
+        return after(page, i, _GREATER), size
+    name, name_end = number_of_name(page, i)
+    i, _ = tag_end(page, name_end)
     if i < 0:
         return n, size
+    end_tag(tree, name)
+    if not with_text or name >= N_NAMES or not (_is_shown(tree) or name == _A):
+        return i, size
+    action = actions[name]
     if action == _MARK:
         rest[size] = _MARK_BYTE
         return i, size + 1
-    if action == _GIVE_UP:
-        return n, -1
-    if action >= _KEEP_WITH_TEXT and not is_end:
-        is_empty = page[i - 2] == _SLASH
-        i = -1 if is_empty else _raw_text_end(page, i, start + 1, name_end)
-        if i < 0:
-            return n, -1
-    if action == _DROP or action == _DROP_WITH_TEXT or (is_end and not with_text):
-        return i, size
-    if action == _KEEP_RENAMED and not is_end:
-        size = _copy(page, start, start + 3, rest, size)
+    if action == _KEEP:
+        copied = size
+        size = _copy(page, start, i, rest, size)
+        if name == _NOSCRIPT:
+            rest[copied + 2], rest[copied + 3] = _RENAMED_U, _RENAMED_N
+    return i, size
+
+
+@inner
+def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any) -> Any:
+    """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
+
+    Where to go on, the number of bytes in `rest`, and what became of the element.
+    """
+    n = len(page)
+    name, name_end = number_of_name(page, start + 1)
+    i, is_empty = tag_end(page, name_end)
+    if i < 0:
+        return n, size, 0
+    flags = FLAGS[HTML, name] if name < N_NAMES else 0
+    looks = hash_of(page, name_end, i) if flags & FORMATTING else 0
+    became = start_tag(tree, name, is_empty, looks, says_what_matters(page, name, name_end, i - 1))
+    if became == DRAWN and name == _A and _is_on_page(tree, name):
+        drawn = size
+        size = _copy(page, start, i, rest, size)
+        rest[drawn + 1] = _DRAWN_LINK_BYTE
+        return i, size, became
+    if became != ELEMENT:
+        return i, size, became
+    if flags & RAW_TEXT:
+        i = script_end(page, i) if name == _SCRIPT else raw_text_end(page, i, start + 1, name_end)
+    elif name == _PLAINTEXT:
+        i = n
+    action = actions[name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
+    if action == _MARK:
         rest[size] = _MARK_BYTE
-        size += 1
-        start += 3
-    return i, _copy(page, start, i, rest, size)
+        return i, size + 1, became
+    if action != _DROP:
+        copied = size
+        size = _copy(page, start, i, rest, size)
+        if name == _NOSCRIPT:
+            rest[copied + 1], rest[copied + 2] = _RENAMED_U, _RENAMED_N
+    return i, size, became
 
 
-@kernel
+@inner
+def _is_on_page(tree: Any, name: Any) -> Any:
+    if tree[STATE, GAVE_UP]:
+        return True
+    return tree[STATE, N_TEMPLATES] == 0 and not (tree[STATE, N_SHADOWS] and _OF_PAGE[name])
+
+
+@inner
+def _is_unfinished(rest: Any, size: Any) -> Any:
+    """Whether text that moves up could become part of a tag, or of a reference like `&am`."""
+    if rest[size - 1] == _LESS:
+        return True
+    i = size
+    while i > max(0, size - _MAX_REFERENCE_BYTES):
+        i -= 1
+        byte = rest[i]
+        if not (is_letter(byte) or 48 <= byte <= 57 or byte == _HASH):
+            return byte == _AMPERSAND
+    return i > 0
+
+
+@inner
 def _copy(page: Any, start: Any, end: Any, rest: Any, size: Any) -> Any:
     for k in range(end - start):
         rest[size + k] = page[start + k]
     return size + end - start
-
-
-@kernel
-def _text_end(page: Any, i: Any) -> Any:
-    while i < len(page) and not (page[i] == _LESS and _is_markup(page, i)):
-        i += 1
-    return i
-
-
-@kernel
-def _is_markup(page: Any, i: Any) -> Any:
-    """Whether the < at i is more than text, or could become more if what follows is left out."""
-    if i + 1 == len(page):
-        return True
-    byte = page[i + 1]
-    return _is_letter(byte) or byte == _SLASH or byte == _EXCLAMATION or byte == _QUESTION or byte == _LESS
-
-
-@kernel
-def _ends_in_half_a_reference(page: Any, start: Any, i: Any) -> Any:
-    """Whether the text before i ends like `&am`, which a piece of text that moves up could complete."""
-    while i > start:
-        i -= 1
-        byte = page[i]
-        if not (_is_letter(byte) or 48 <= byte <= 57 or byte == _HASH):
-            return byte == _AMPERSAND
-    return False
-
-
-@kernel
-def _action(page: Any, i: Any, names: Any, actions: Any) -> Any:
-    """What becomes of the tag whose name starts at i, and where the name ends."""
-    key = np.uint64(0)
-    while i < len(page):
-        byte = page[i]
-        if byte == _GREATER or byte == _SLASH or _is_space(byte):
-            break
-        if 65 <= byte <= 90:
-            byte += 32
-        key = (key ^ np.uint64(byte)) * np.uint64(_FNV_PRIME)
-        i += 1
-    place = np.int64(key >> np.uint64(64 - _TABLE_BITS))
-    while names[place] != key:
-        if names[place] == 0:
-            return _DROP, i
-        place = (place + 1) & (len(names) - 1)
-    return np.int64(actions[place]), i
-
-
-@kernel
-def _tag_end(page: Any, i: Any) -> Any:
-    """Behind the > of a tag whose name ends at i; -1 where the page ends before."""
-    n = len(page)
-    while i < n:
-        byte = page[i]
-        if byte == _GREATER:
-            return i + 1
-        i += 1
-        if byte == _SLASH or _is_space(byte):
-            continue
-        # An attribute. Its name may begin with = but not hold one.
-        while i < n and page[i] != _EQUALS and page[i] != _GREATER and page[i] != _SLASH and not _is_space(page[i]):
-            i += 1
-        i = _spaces_end(page, i)
-        if i == n or page[i] != _EQUALS:
-            continue
-        i = _spaces_end(page, i + 1)
-        if i == n:
-            break
-        byte = page[i]
-        if byte == _QUOTE or byte == _APOSTROPHE:
-            i = _after(page, i + 1, byte)
-        else:
-            while i < n and page[i] != _GREATER and not _is_space(page[i]):
-                i += 1
-    return -1
-
-
-@kernel
-def _comment_end(page: Any, i: Any) -> Any:
-    """Behind what begins with <! before i: a comment, a doctype, or neither."""
-    n = len(page)
-    if i + 1 >= n or page[i] != _DASH or page[i + 1] != _DASH:
-        return _after(page, i, _GREATER)
-    start = i + 2
-    i = start
-    while i < n:
-        i = _after(page, i, _GREATER)
-        inside = page[start : i - 1]
-        size = len(inside)
-        if page[i - 1] != _GREATER:
-            break
-        if size == 0 or (size == 1 and inside[0] == _DASH):
-            return i
-        if size >= 2 and inside[size - 1] == _DASH and inside[size - 2] == _DASH:
-            return i
-        if size >= 3 and inside[size - 1] == _EXCLAMATION and inside[size - 2] == _DASH and inside[size - 3] == _DASH:
-            return i
-    return n
-
-
-@kernel
-def _raw_text_end(page: Any, i: Any, name: Any, name_end: Any) -> Any:
-    """Behind the end tag for the element whose text begins at i; -1 where a script may hold another in a comment."""
-    n, length = len(page), name_end - name
-    in_comment = False
-    while i < n:
-        i = _after(page, i, _LESS)
-        if i == n:
-            break
-        if page[i] == _SLASH:
-            if _is_name(page, i + 1, name, length):
-                end = _tag_end(page, i + 1 + length)
-                return end if end >= 0 else n
-        elif page[i] == _EXCLAMATION:
-            in_comment = True
-        elif in_comment and _is_name(page, i, name, length):
-            return -1
-    return n
-
-
-@kernel
-def _is_name(page: Any, i: Any, name: Any, length: Any) -> Any:
-    """Whether the name that stands at `name` stands at i as well, in any case."""
-    if i + length >= len(page):
-        return False
-    for k in range(length):
-        if (page[i + k] | 32) != (page[name + k] | 32):
-            return False
-    byte = page[i + length]
-    return byte == _GREATER or byte == _SLASH or _is_space(byte)
-
-
-@kernel
-def _after(page: Any, i: Any, byte: Any) -> Any:
-    """Behind the next such byte, or the end."""
-    n = len(page)
-    while i < n and page[i] != byte:
-        i += 1
-    return min(i + 1, n)
-
-
-@kernel
-def _spaces_end(page: Any, i: Any) -> Any:
-    while i < len(page) and _is_space(page[i]):
-        i += 1
-    return i
-
-
-@kernel
-def _is_space(byte: Any) -> Any:
-    return byte == _SPACE or (9 <= byte <= 13 and byte != 11)
-
-
-@kernel
-def _is_letter(byte: Any) -> Any:
-    return 97 <= byte | 32 <= 122

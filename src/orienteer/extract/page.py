@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orienteer.extract.charset import as_utf8, charset_of
+from orienteer.extract.links import (
+    MAX_LINKS,
+    NOFOLLOW,
+    TOO_MANY_LINKS,
+    UNREADABLE,
+    URL_TOO_LONG,
+    base_url,
+    resolved,
+)
 from orienteer.extract.reader import PageReader, read
-from orienteer.extract.robot_rules import rules_of_header
+from orienteer.extract.refresh import Refresh, stated_refresh
+from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
 from orienteer.url import canonical_url, too_long_url
 
-MAX_LINKS = 10_000  # of one page; what follows is dropped
+__all__ = ["MAX_LINKS", "MAX_TEXT_CHARS", "Page", "extract_page"]
+
 MAX_TEXT_CHARS = 1_000_000
 
 
@@ -29,19 +39,45 @@ class Page:
     canonical: str | None
     noindex: bool
     nofollow: bool
-    left_out: list[str]  # links that are not to be followed: nofollow, too long
-    unknown_links: tuple[str, ...]  # why nobody knows how many links there are besides; empty: there are none
+    unknown_links: tuple[str, ...] = ()  # why links are missing, if any are: the words of extract/links
+    nofollow_links: tuple[str, ...] = ()  # that a reader can follow, but robots are asked not to
+    too_long: tuple[str, ...] = ()  # what stands for links whose URLs are too long
+    refresh: Refresh | None = None  # where the page leads by itself; one of its links
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Links that belong to the page, and are not among those to follow.
+
+        Those of a page that asks robots not to follow its links, and those that are too long. A single link marked
+        nofollow does not belong to the page: its author does not vouch for it.
+        """
+        return (*self.too_long, *(self.nofollow_links if self.nofollow else ()))
+
+    @property
+    def why_uncounted(self) -> str:
+        """Why nobody knows how many links are missing; "" where that is known."""
+        return ", ".join(why for why in self.unknown_links if why in (TOO_MANY_LINKS, UNREADABLE))
 
 
 def extract_page(
-    html: bytes, url: str, charset: str | None = None, robots_header: str = "", with_text: bool = True
+    html: bytes,
+    url: str,
+    charset: str | None = None,
+    robots_header: str = "",
+    with_text: bool = True,
+    refresh_header: str = "",
+    now: float | None = None,
 ) -> Page:
     """Read the page at `url`.
 
-    Links are those of `a`, `area`, `frame`, `iframe`, a canonical, next or previous `link`, and a refresh; they start
-    from the page's `base`. Those marked `nofollow` are left out, all of them where the page or `robots_header` (the
-    `X-Robots-Tag`) says so. `charset` is what the HTTP header says. Without text the page has no text, headings and
-    anchors, which saves half the time.
+    Links are those that stand on the page as a browser without scripts has it: of `a` and `area`, also in a drawing,
+    of `frame`, `iframe`, a canonical, next or previous `link`, and a refresh, that of the HTTP header
+    (`refresh_header`) or of a `meta` element. They start from the page's `base`. Those marked `nofollow` are apart
+    (`nofollow_links`), all of them where the page or `robots_header` (the `X-Robots-Tag`) says so. Where links are
+    missing for any reason, `unknown_links` tells it.
+
+    `charset` is what the HTTP header says, `now` the time by which `unavailable_after` is judged. Without text the page
+    has no text, headings and anchors, which saves half the time.
 
     Nothing that a page holds raises an exception; time and memory are linear in its size.
 
@@ -51,19 +87,31 @@ def extract_page(
     """
     used_charset = charset_of(html, charset)
     reader = read(as_utf8(html, used_charset), with_text)
-    rules = reader.rules | rules_of_header(robots_header) if robots_header else reader.rules
-    base = url if reader.base is None else canonical_url(reader.base, url) or url
-    links, is_cut = _links(reader.references, base)
-    left_out = _left_out(reader, links, base)
+    rules = _rules(reader, robots_header, now)
+    base = base_url(reader.base, url)
+    found = resolved(reader.references, base, used_charset)
+    unfollowed = resolved(reader.nofollow_references, base, used_charset)
+    refresh, is_link, too_long = _refresh(reader, refresh_header, url)
+    too_long = (*found.too_long, *too_long)
+    links = dict.fromkeys(found.links.values())
+    if refresh is not None and refresh.url is not None and is_link:
+        links[refresh.url] = None
+    nofollow_links = [link for link in dict.fromkeys(unfollowed.links.values()) if link not in links]
     if rules.nofollow:
-        links, left_out = {}, list(dict.fromkeys((*links.values(), *left_out)))
+        nofollow_links, links = [*links, *nofollow_links], {}
+    missing = {
+        TOO_MANY_LINKS: found.is_cut,
+        URL_TOO_LONG: bool(too_long),
+        UNREADABLE: not reader.is_understood,
+        NOFOLLOW: rules.nofollow and bool(nofollow_links),
+    }
     anchors = {
         (link, text): None
         for reference, text in reader.anchors
-        if (link := links.get(reference)) is not None and link != url
+        if (link := found.links.get(reference)) is not None and link != url and link in links
     }
     return Page(
-        links=list(dict.fromkeys(links.values())),
+        links=list(links),
         title=reader.title,
         text=reader.text[:MAX_TEXT_CHARS].rstrip(),
         headings=reader.headings,
@@ -74,32 +122,27 @@ def extract_page(
         canonical=canonical_url(reader.canonical, base) if reader.canonical else None,
         noindex=rules.noindex,
         nofollow=rules.nofollow,
-        left_out=left_out,
-        unknown_links=(f"more than {MAX_LINKS:,} links",) if is_cut else (),
+        unknown_links=tuple(why for why, is_so in missing.items() if is_so),
+        nofollow_links=tuple(nofollow_links),
+        too_long=too_long,
+        refresh=refresh,
     )
 
 
-def _links(references: Iterable[str], base: str) -> tuple[dict[str, str], bool]:
-    """The links by their references, up to the limit, and whether there are references beyond it."""
-    links: dict[str, str] = {}
-    distinct: set[str] = set()
-    for reference in references:
-        if len(distinct) == MAX_LINKS:
-            return links, True
-        link = canonical_url(reference, base)
-        if link is not None:
-            links[reference] = link
-            distinct.add(link)
-    return links, False
+def _rules(reader: PageReader, robots_header: str, now: float | None) -> RobotRules:
+    rules = rules_of_header(robots_header, now) if robots_header else RobotRules()
+    for content in reader.robots:
+        rules |= rules_of(content, now)
+    return rules
 
 
-def _left_out(reader: PageReader, links: dict[str, str], base: str) -> list[str]:
-    """The links that are there, but are not among those to follow; what stands for them where they are too long."""
-    not_followed, _ = _links(reader.not_followed, base)
-    too_long = {
-        url
-        for reference in (*reader.references, *reader.not_followed)
-        if reference not in links and reference not in not_followed
-        and (url := too_long_url(reference, base)) is not None
-    }  # fmt: skip
-    return sorted((too_long | set(not_followed.values())).difference(links.values()))
+def _refresh(reader: PageReader, header: str, url: str) -> tuple[Refresh | None, bool, tuple[str, ...]]:
+    """The refresh that counts, the header's before the page's; whether it is a link; what stands for one too long."""
+    stated, base = stated_refresh(header) if header else None, url
+    if stated is None:
+        stated, base = reader.refresh, base_url(reader.base_of_refresh, url)
+    if stated is None:
+        return None, False, ()
+    target = canonical_url(stated.reference, base)
+    stand_in = too_long_url(stated.reference, base) if target is None else None
+    return Refresh(target, stated.delay_s), bool(stated.reference), () if stand_in is None else (stand_in,)

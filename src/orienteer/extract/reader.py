@@ -1,20 +1,21 @@
 """Reading a page: from its tokens to what it says.
 
-Only the tokens of the page are read, no tree is built: a tree costs up to thousands of times the memory of the page
-where formatting elements are left open (the standard wants them reopened in every paragraph), and square time where
-`<html>` is repeated. A pass over the tokens is linear in whatever a page holds, and finds the same links and words.
+Only tokens are read, no tree is built: a tree costs up to thousands of times the memory of the page where formatting
+elements are left open (the standard wants them reopened in every paragraph), and square time where `<html>` is
+repeated. What stands where in the tree is settled before (`markup`), in linear time, and leaves only what is on the
+page.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from turbohtml import Tokenizer
 
 from orienteer.extract.language import primary_language
-from orienteer.extract.markup import READ_ANYWAY, Lightener
-from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of
+from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Lightener
+from orienteer.extract.refresh import StatedRefresh, stated_refresh
+from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.extract.whitespace import BLOCK_MARK, lines
 
 MAX_TITLE_CHARS = 1_000  # also of a heading and of the description
@@ -29,47 +30,24 @@ _BLOCKS = frozenset((
     "tfoot", "th", "thead", "tr", "ul", "xmp",
 ))  # fmt: skip
 
-# Elements whose text no reader sees where it stands.
-_UNSEEN = {name: name for name in ("iframe", "noembed", "script", "style", "template")} | {
-    READ_ANYWAY["noscript"]: "noscript"  # it says again what a script would, or that there should be one
-}
-
 _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
-_READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img", "template")
+_READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
 _LINKS_ONLY = Lightener(_READ, (), with_text=False)
 _WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
 
-# Names of start tags that make the tokenizer take for text what is none: of the elements that are read anyway, and of
-# elements that are empty, as in drawings (SVG), of which the tokenizer knows nothing. A mark goes into these names.
-_MISLEADING = re.compile(r"<(?:no(?=script|frames)|s(?=tyle\s*/>|cript\s*/>)|t(?=itle\s*/>))", re.IGNORECASE)
-_MARKED = re.compile(f"(<(?:no|[st])){BLOCK_MARK}(?=script|frames|tyle|cript|itle)", re.IGNORECASE)
-
 _PILCROW = " ¶"  # headings of documentation end in a link to themselves
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
-
-# "5; url=next.html" with every liberty the standard takes: no "url=", quotes, a comma, a fraction of a second.
-_REFRESH = re.compile(r"""\s*[\d.]+[\s;,]+(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(.*))""", re.IGNORECASE | re.DOTALL)
-_MAX_REFRESH_CHARS = 4096
 
 _Attributes = list[tuple[str, str]]
 
 
 def read(html: bytes, with_text: bool = True) -> PageReader:
     """What a page in UTF-8 says; without text, its links and what its head says."""
-    light = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html)
-    return read_whole(html, with_text) if light is None else _read(light.decode(), with_text, b"\0" in light)
-
-
-def read_whole(html: bytes, with_text: bool = True) -> PageReader:
-    """The same from all the tokens of the page, which takes several times as long."""
-    text, n_marks = _MISLEADING.subn(rf"\g<0>{BLOCK_MARK}", html.decode())
-    return _read(text, with_text, is_odd=n_marks > 0 or "\0" in text)
-
-
-def _read(text: str, with_text: bool, is_odd: bool) -> PageReader:
-    reader = PageReader(with_text, is_odd)
+    light, is_understood = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html)
+    reader = PageReader(with_text)
+    reader.is_understood = is_understood
     tokenizer = Tokenizer()
-    tokenizer.feed(text)
+    tokenizer.feed(light)
     tokenizer.close()
     tokenizer.dispatch(reader)
     reader.finish()
@@ -77,19 +55,24 @@ def _read(text: str, with_text: bool, is_odd: bool) -> PageReader:
 
 
 class PageReader:
-    """What the tokenizer reports to. References are kept as written, but without their fragments."""
+    """What the tokenizer reports to. References are kept as written, but without their fragments.
 
-    def __init__(self, with_text: bool, is_odd: bool) -> None:
+    `nofollow_references` are those of links that ask not to be followed.
+    """
+
+    def __init__(self, with_text: bool) -> None:
         self.references: dict[str, None] = {}
-        self.not_followed: dict[str, None] = {}  # because of their rel
+        self.nofollow_references: dict[str, None] = {}
         self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
         self.headings: list[str] = []
         self.title = self.text = self.description = self.language = ""
         self.base: str | None = None
         self.canonical: str | None = None
-        self.rules = RobotRules()
+        self.refresh: StatedRefresh | None = None
+        self.base_of_refresh: str | None = None  # the one before it: a later one does not count
+        self.robots: list[str] = []  # what the page tells them
+        self.is_understood = True  # all of its tags; else there may be more or fewer links
         self._with_text = with_text
-        self._is_odd = is_odd  # it may hold zero bytes, and marks in names
         self._parts: list[str] = []  # of the text; places in it are where something begins
         self._anchor: int | None = None
         self._anchor_reference = self._anchor_image = ""
@@ -97,7 +80,6 @@ class PageReader:
         self._title: int | None = None
         self._is_titled = False
         self._unseen: tuple[str, int] | None = None
-        self._unseen_depth = 0
         self.handle_data = self._parts.append
 
     # Called for nothing: a built-in takes half the time of a function that passes.
@@ -106,13 +88,9 @@ class PageReader:
     def handle_starttag(self, tag: str, attributes: _Attributes) -> None:
         start = _STARTS.get(tag)
         if start is not None:
-            if self._is_odd:
-                attributes = [(name, _MARKED.sub(r"\1", value)) for name, value in attributes]
             start(self, dict(attributes))
         elif tag in _BLOCKS:
             self._parts.append(BLOCK_MARK)
-        elif tag in _UNSEEN:
-            self._hide(_UNSEEN[tag])
 
     handle_startendtag = handle_starttag
 
@@ -125,9 +103,7 @@ class PageReader:
         elif tag == "title":
             self._end_title()
         elif self._unseen is not None and tag == self._unseen[0]:
-            self._unseen_depth -= 1
-            if self._unseen_depth == 0:
-                self._show()
+            self._show()
         if tag in _BLOCKS:
             self._parts.append(BLOCK_MARK)
 
@@ -142,16 +118,13 @@ class PageReader:
             self.text = lines(self._text_from(0))
 
     def _text_from(self, start: int) -> str:
-        text = "".join(self._parts[start:])
-        return _MARKED.sub(r"\1", text).replace("\0", "") if self._is_odd else text
+        return "".join(self._parts[start:]).replace("\0", "")
 
     # Text that is not seen where it stands: taken out again at the end of its element.
 
     def _hide(self, element: str) -> None:
         if self._unseen is None:
-            self._unseen, self._unseen_depth = (element, len(self._parts)), 1
-        elif element == self._unseen[0] == "template":
-            self._unseen_depth += 1
+            self._unseen = element, len(self._parts)
 
     def _show(self) -> None:
         assert self._unseen is not None
@@ -177,11 +150,16 @@ class PageReader:
             return
         reference = reference.partition("#")[0]
         if "rel" in attributes and _is_nofollow(attributes):
-            self.not_followed[reference] = None
+            self.nofollow_references[reference] = None
             return
         self.references[reference] = None
         if reference and self._with_text:  # a link within the page says nothing about another
             self._anchor, self._anchor_reference, self._anchor_image = len(self._parts), reference, ""
+
+    def _start_drawn_link(self, attributes: dict[str, str]) -> None:
+        if "href" not in attributes and "xlink:href" in attributes:
+            attributes["href"] = attributes["xlink:href"]
+        self._start_a(attributes)
 
     def _end_anchor(self) -> None:
         if self._anchor is not None:
@@ -225,15 +203,13 @@ class PageReader:
         content = attributes.get("content", "")
         name = attributes.get("name", "").strip().lower()
         if name == "robots" or name == OUR_NAME:
-            self.rules |= rules_of(content)
+            self.robots.append(content)
         elif name == "description":
             self.description = self.description or _collapsed(content, MAX_TITLE_CHARS)
         elif "http-equiv" in attributes:
             header = attributes["http-equiv"].strip().lower()
-            if header == "refresh" and len(content) <= _MAX_REFRESH_CHARS:
-                target = _REFRESH.match(content)
-                if target is not None:
-                    self._add(target[target.lastindex or 0].strip() or None)
+            if header == "refresh" and self.refresh is None:
+                self.refresh, self.base_of_refresh = stated_refresh(content), self.base
             elif header == "content-language":
                 self.language = self.language or primary_language(content)
 
@@ -241,8 +217,11 @@ class PageReader:
         declared = attributes.get("lang") or attributes.get("xml:lang") or ""
         self.language = self.language or primary_language(declared)
 
+    def _start_noscript(self, attributes: dict[str, str]) -> None:
+        self._hide(NOSCRIPT)  # it says again what a script would, or that there should be one
+
     def _start_body(self, attributes: dict[str, str]) -> None:
-        if self._unseen is not None and self._unseen[0] == "noscript":
+        if self._unseen is not None and self._unseen[0] == NOSCRIPT:
             self._show()  # it was left open in the head
 
     def _start_title(self, attributes: dict[str, str]) -> None:
@@ -286,6 +265,8 @@ _STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
     "link": PageReader._start_link,
     "meta": PageReader._start_meta,
     "title": PageReader._start_title,
+    DRAWN_LINK: PageReader._start_drawn_link,
+    NOSCRIPT: PageReader._start_noscript,
 }
 
 

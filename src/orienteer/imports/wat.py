@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from orienteer.answers.headers import Headers
-from orienteer.extract.page import MAX_LINKS, Page
+from orienteer.extract.links import MAX_LINKS, TOO_MANY_LINKS
+from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
 from orienteer.url import canonical_url, too_long_url
 
@@ -38,12 +39,13 @@ class WatPage(NamedTuple):
     links: tuple[str, ...] = ()
     noindex: bool = False
     nofollow: bool = False
-    left_out: tuple[str, ...] = ()  # links that are not to be followed
+    nofollow_links: tuple[str, ...] = ()
+    too_long: tuple[str, ...] = ()
     is_cut: bool = False  # there are more links than are looked at
 
     def packed(self) -> bytes:
         """As the spool keeps it: what `page_of` needs."""
-        facts = [self.headers.items(), self.title, self.links, self.left_out, self.is_cut, self.noindex, self.nofollow]
+        facts = [self.headers.items(), *self[5:]]
         return json.dumps(facts).encode("utf-8", "replace")
 
 
@@ -73,11 +75,11 @@ def wat_page(block: bytes) -> WatPage | None:
 
 def page_of(packed: bytes, url: str) -> tuple[Headers, Page]:
     """The headers and the page that `WatPage.packed` made."""
-    headers, title, links, left_out, is_cut, noindex, nofollow = json.loads(packed)
+    headers, title, links, noindex, nofollow, nofollow_links, too_long, is_cut = json.loads(packed)
     page = Page(
         links=links, title=title, text="", headings=[], anchors=[], description="", language="", charset="",
-        canonical=None, noindex=noindex, nofollow=nofollow, left_out=left_out,
-        unknown_links=(f"more than {MAX_LINKS:,} links",) if is_cut else (),
+        canonical=None, noindex=noindex, nofollow=nofollow, nofollow_links=tuple(nofollow_links),
+        unknown_links=(TOO_MANY_LINKS,) if is_cut else (), too_long=tuple(too_long),
     )  # fmt: skip
     return Headers((name, value) for name, value in headers), page
 
@@ -87,23 +89,23 @@ def _read(page: WatPage, html: dict[str, Any]) -> WatPage:
     rules = rules_of_header("\n".join(page.headers.get_all("x-robots-tag"))) | _rules(head)
     base = canonical_url(_text(head, "Base"), page.url) if _text(head, "Base") else None
     links: dict[str, None] = {}
-    left_out: dict[str, None] = {}
+    nofollow_links: dict[str, None] = {}
+    too_long: dict[str, None] = {}
     is_cut = False
     for reference, is_followed in _references(head, html):
         text, start = reference.partition("#")[0], base or page.url
         link = canonical_url(text, start)
-        to = links if is_followed and link is not None and not rules.nofollow else left_out
-        if len(to) == MAX_LINKS:
-            is_cut = True
-            break
-        if link is None:
-            link = too_long_url(text, start)
+        to = links if is_followed and not rules.nofollow else nofollow_links
         if link is not None:
-            to[link] = None
+            is_cut = is_cut or (len(to) == MAX_LINKS and link not in to)
+            if not is_cut:
+                to[link] = None
+        elif is_followed and (stand_in := too_long_url(text, start)) is not None:
+            too_long[stand_in] = None
     title = " ".join(_text(head, "Title").split())[:_MAX_TITLE_CHARS]
     return page._replace(
-        title=title, links=tuple(links), left_out=tuple(link for link in left_out if link not in links), is_cut=is_cut,
-        noindex=rules.noindex, nofollow=rules.nofollow,
+        title=title, links=tuple(links), noindex=rules.noindex, nofollow=rules.nofollow,
+        nofollow_links=tuple(nofollow_links), too_long=tuple(too_long), is_cut=is_cut,
     )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ class Ledger(Retelling):
         assert meaning.page is not None
         left_out = set(meaning.page.left_out).difference(meaning.links, [self.url(page)])
         n_unknown = int(self.scope.may_contain(list(left_out)).sum()) if left_out else 0
-        return links, outside, UnknownLinks(n_unknown, "nofollow, or too long" if n_unknown else "")
+        return links, outside, UnknownLinks(n_unknown, ", ".join(meaning.page.unknown_links) if n_unknown else "")
 
     def _links_like(self, first: int, page: int, links: NDArray[np.uint32], unknown: UnknownLinks) -> bool:
         """Whether a page with the content of the `first` has its links, too: relative ones may lead elsewhere."""
