@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.running import say
 
 
 def serve(
@@ -27,7 +28,8 @@ def serve(
 ) -> None:
     """Show a crawl in the browser: search it, watch it, see how its hosts hang together.
 
-    The pages are for this machine only, and work without a network. Ctrl-C ends it. Comparisons are those in
+    The pages are for this machine only, and work without a network. Ctrl-C ends it; a crawl that was resumed in the
+    browser goes on, and is stopped with orienteer stop DIR. Comparisons are those in
     DIR/compare, as `orienteer compare GRAPH --json > DIR/compare/NAME.json` puts them there, and those of --compare.
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
@@ -81,3 +83,6 @@ def show(
             PageServer(app).run(sockets=[listener])
         finally:
             app.state.crawl.close()
+            process = app.state.watch.started_here()
+            if process is not None:
+                say(f"The crawl that was resumed in the browser goes on (process {process}); orienteer stop {folder}")
