@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _PATIENCE_S = 0.7
+_WIDE = 10_000
 
 
 @contextmanager
@@ -58,8 +59,9 @@ def _new_bars() -> Any:
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("so far,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
@@ -82,7 +84,7 @@ def silence_stdout() -> None:
 
 
 def console() -> Console:
-    """Where tables are printed."""
+    """Where tables are printed. In a pipe or a file lines are as long as they are: no URL is broken in two."""
     from rich.console import Console
 
     class LeavingConsole(Console):
@@ -90,7 +92,8 @@ def console() -> Console:
             """Rich would end the process with exit code 1."""
             raise BrokenPipeError(errno.EPIPE, "nobody reads on")
 
-    return LeavingConsole(highlight=False)
+    is_wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return LeavingConsole(highlight=False, width=_WIDE if is_wide else None)
 
 
 def facts_table(title: str | None = None) -> Table:

@@ -80,7 +80,13 @@ def metrics(figures: Figures) -> Iterator[Metric]:
 
     proved = figures.certificate
     n_other_hosts = figures.n_hosts - figures.n_hosts_resting - figures.n_hosts_given_up
-    by_state = {"fetched": figures.n_fetched, "failed": figures.n_failed, "blocked": figures.n_blocked}
+    by_state = {
+        "fetched": figures.n_fetched,
+        "redirect": figures.n_redirects,
+        "skipped": figures.n_skipped,
+        "failed": figures.n_failed,
+        "blocked": figures.n_blocked,
+    }
     hosts = {"resting": figures.n_hosts_resting, "given_up": figures.n_hosts_given_up, "other": n_other_hosts}
     yield _family(Counter, "pages_total", "Pages that are done, by what became of them.", "state", by_state)
     yield _single(Gauge, "frontier_pages", "Known pages that wait to be fetched.", figures.n_frontier)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.frontier.seen import SeenUrls
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView, Group
@@ -27,6 +28,8 @@ class HostPages:
 
     host: str
     n_fetched: int
+    n_redirects: int
+    n_skipped: int
     n_failed: int
     n_blocked: int
     n_known: int
@@ -76,7 +79,17 @@ class DoneTally:
     def hosts(self, at_most: int) -> tuple[tuple[HostPages, ...], int, int]:
         """The hosts with the most pages done; how many have any; how many were seen."""
         hosts, n_hosts, states = self.seen.hosts, self.seen.n_hosts, self._states[: len(self.seen)]
-        columns = [np.bincount(hosts[states == state], minlength=n_hosts) for state in DONE]
+        outcomes = self._outcomes[: len(self.seen)]
+        is_redirect = (states == PageState.FETCHED) & (outcomes == self._names.get(Outcome.REDIRECT, -1))
+        is_skipped = (states == PageState.FAILED) & (outcomes == self._names.get(Outcome.UNWANTED_TYPE, -1))
+        kinds = (
+            (states == PageState.FETCHED) & ~is_redirect,
+            is_redirect,
+            is_skipped,
+            (states == PageState.FAILED) & ~is_skipped,
+            states == PageState.BLOCKED,
+        )
+        columns = [np.bincount(hosts[chosen], minlength=n_hosts) for chosen in kinds]
         n_done, n_known = np.sum(columns, axis=0), np.bincount(hosts, minlength=n_hosts)
         n_begun = int(np.count_nonzero(n_done))
         most_first = np.lexsort((-n_known, -n_done))[: min(at_most, n_begun)]

@@ -14,6 +14,7 @@ from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
 from orienteer.inspect.epoch_status import EpochStatus, epochs_of
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import topic_threshold
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
@@ -57,6 +58,32 @@ class FolderStatus:
         return sum(group.n_pages for group in self.groups if group.state in states)
 
     @property
+    def n_redirects(self) -> int:
+        """Other names of pages: redirects, and duplicates where these are merged."""
+        crawl = self.plan.crawl
+        merged = self.n_duplicates * (crawl.duplicates == "merge")
+        merged += self.n_near_duplicates * (crawl.near_duplicates == "merge")
+        return self.outcomes(PageState.FETCHED).get(Outcome.REDIRECT, 0) + merged
+
+    @property
+    def n_fetched(self) -> int:
+        """Pages with a content of their own."""
+        return self.n_pages(PageState.FETCHED) - self.n_redirects
+
+    @property
+    def n_skipped(self) -> int:
+        """Files of a type that nobody asked for."""
+        return self.outcomes(PageState.FAILED).get(Outcome.UNWANTED_TYPE, 0)
+
+    @property
+    def n_failed(self) -> int:
+        return self.n_pages(PageState.FAILED) - self.n_skipped
+
+    @property
+    def n_blocked(self) -> int:
+        return self.n_pages(PageState.BLOCKED)
+
+    @property
     def n_duplicates(self) -> int:
         return sum(group.n_duplicates for group in self.groups)
 
@@ -97,6 +124,11 @@ class FolderStatus:
             "pages": {
                 state.name.lower(): {"n_pages": self.n_pages(state), "outcomes": self.outcomes(state)} for state in DONE
             },
+            "n_fetched": self.n_fetched,
+            "n_redirects": self.n_redirects,
+            "n_skipped": self.n_skipped,
+            "n_failed": self.n_failed,
+            "n_blocked": self.n_blocked,
             "n_on_topic": self.n_on_topic,
             "n_duplicates": self.n_duplicates,
             "n_near_duplicates": self.n_near_duplicates,

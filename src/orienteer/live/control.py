@@ -111,7 +111,10 @@ def resume_refusal(found: FolderStatus, until: float | None = None, budget: int 
         return None
     why, figures, settings = found.report.get("stopped_because"), found.figures or {}, found.plan.crawl
     reached, spent = figures.get("until"), figures.get("budget")
-    until, budget = until or settings.until, budget or settings.budget
+    if until == 1:  # everything that can be fetched, within the budget if one is given
+        until = None
+    else:
+        until, budget = until or settings.until, budget or settings.budget
     if why == StopReason.COVERAGE and until is not None and isinstance(reached, float) and until <= reached:
         return f"a coverage of {goal_share(until)} is proved already; ask for more to go on"
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:

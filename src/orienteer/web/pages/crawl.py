@@ -47,7 +47,9 @@ class CrawlAnswer(BaseModel):
 class GoOn(BaseModel):
     """Another goal to go on with; the same if left out."""
 
-    until: float | None = Field(None, gt=0, lt=1, description="A coverage to prove, such as 0.98")
+    until: float | None = Field(
+        None, gt=0, le=1, description="A coverage to prove, such as 0.98; 1: fetch everything that can be fetched"
+    )
     budget: int | None = Field(None, ge=1, description="Pages to fetch, those before included")
 
 
