@@ -11,6 +11,7 @@ COMMANDS = [
     ["crawl"],
     ["import"],
     ["status"],
+    ["stop"],
     ["explain"],
     ["replay"],
     ["seeds"],

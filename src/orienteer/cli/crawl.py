@@ -30,7 +30,7 @@ _FOCUSED = "scent"  # the policy of a crawl with a topic, where none is named
 
 
 def crawl(
-    places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Where to start; or a crawl folder to go on."),
+    places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Where to start; or a crawl folder to resume."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The crawl folder; default: named after the host."),
     until: str | None = typer.Option(None, metavar="SHARE", help=UNTIL_HELP, rich_help_panel=_GOAL),
     budget: str | None = typer.Option(None, metavar="N", help=BUDGET_HELP, rich_help_panel=_GOAL),
@@ -48,7 +48,7 @@ def crawl(
         rich_help_panel=_GOAL,
     ),
     refresh: bool = typer.Option(
-        False, "--refresh", help="Look at the pages of a crawl folder again: what is new, what has changed."
+        False, "--refresh", help="Fetch the pages of a crawl folder again: what is new, what has changed."
     ),
     by_certificate: bool | None = typer.Option(
         None, "--by-certificate", help="Stop by the certificate, whatever the policy.", rich_help_panel=_GOAL
@@ -85,11 +85,15 @@ def crawl(
     scope: str | None = typer.Option(
         None, help="host, site, prefix (the seeds' folders) or web.", rich_help_panel=_SCOPE
     ),
-    allow: list[str] = typer.Option([], help="Only URLs in which this pattern is found.", rich_help_panel=_SCOPE),
-    deny: list[str] = typer.Option([], help="No URL in which this pattern is found.", rich_help_panel=_SCOPE),
+    allow: list[str] = typer.Option(
+        [], help="Only URLs that match this pattern (a regular expression).", rich_help_panel=_SCOPE
+    ),
+    deny: list[str] = typer.Option(
+        [], help="No URL that matches this pattern (a regular expression).", rich_help_panel=_SCOPE
+    ),
     max_depth: int | None = typer.Option(None, help="At most so many links from a seed.", rich_help_panel=_SCOPE),
     content_type: list[str] = typer.Option(
-        [], help="What to keep besides HTML, such as application/pdf or text/*.", rich_help_panel=_SCOPE
+        [], help="What to keep in addition to HTML, such as application/pdf or text/*.", rich_help_panel=_SCOPE
     ),
     duplicates: str | None = typer.Option(
         None, help="Exact duplicates: report, merge (into the page seen first) or off.", rich_help_panel=_SCOPE
@@ -102,19 +106,19 @@ def crawl(
     ),
     connections: int | None = typer.Option(None, help="Requests to a host at once (1).", rich_help_panel=_POLITE),
     user_agent: str | None = typer.Option(
-        None, help="How to introduce ourselves; say how you can be reached.", rich_help_panel=_POLITE
+        None, help="The User-Agent; say how you can be reached.", rich_help_panel=_POLITE
     ),
     ignore_robots: bool | None = typer.Option(
-        None, "--ignore-robots", help="Do not ask for robots.txt: for your own hosts only.", rich_help_panel=_POLITE
+        None, "--ignore-robots", help="Ignore robots.txt: for your own hosts only.", rich_help_panel=_POLITE
     ),
     sitemaps: bool | None = typer.Option(
         None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE
     ),
-    workers: int | None = typer.Option(None, help="Fetches under way at once (32).", rich_help_panel=_NET),
+    workers: int | None = typer.Option(None, help="Requests in flight at once (32).", rich_help_panel=_NET),
     fetcher: str | None = typer.Option(
         None,
         metavar="NAME",
-        help="Who fetches: libcurl, archive:path=DIR (what another crawl has archived), or a plug-in.",
+        help="What fetches: libcurl, archive:path=DIR (what another crawl has archived), or a plug-in.",
         rich_help_panel=_NET,
     ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
@@ -130,7 +134,7 @@ def crawl(
     no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, whichever the crawl was begun with."),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
     index: bool = typer.Option(
-        False, "--index", help="Make it searchable: now and then meanwhile, and at the end.", rich_help_panel=_OUTPUT
+        False, "--index", help="Make it searchable, while it runs and at the end.", rich_help_panel=_OUTPUT
     ),
     metrics: int | None = typer.Option(
         None, metavar="PORT", help="Serve figures for Prometheus (extra: metrics).", rich_help_panel=_OUTPUT
@@ -264,7 +268,7 @@ def _planned(
         folder = folder or _named_after(seeds)
         stored = None if folder is None else settings_of_folder(folder)
     if folder is None:
-        raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to go on with")
+        raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to resume")
     if seeds:
         given["crawl"]["seeds"] = seeds
     return folder, _plan(folder, stored, settings, given, goal)
@@ -294,7 +298,7 @@ def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | Non
     if place is None:
         raise InputError("--refresh: which crawl? Name its folder")
     if settings_of_folder(Path(place)) is None:
-        raise InputError(f"--refresh: {place} is no crawl folder, so there is nothing to look at again")
+        raise InputError(f"--refresh: {place} is not a crawl folder, so there is nothing to refresh")
 
 
 def _named_after(seeds: tuple[str, ...]) -> Path | None:
@@ -322,7 +326,7 @@ def _plan(
     where = str(settings) if settings is not None else str(settings_path)
     merged_tables = merged(goal.kept(merged(*tables)), given)
     if not merged_tables.get("crawl", {}).get("seeds"):
-        raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")
+        raise InputError(f"{folder} is not a crawl folder; to begin a crawl, name the pages to start from")
     return CrawlPlan.of_tables(merged_tables, where)
 
 

@@ -253,11 +253,11 @@ def _next_commands(report: Report, is_indexed: bool) -> list[tuple[str, str]]:
         commands += [
             *[(f"orienteer index {folder}", "make it searchable")] * (not is_indexed),
             (f'orienteer search {folder} "some words"', "find pages"),
-            (f"orienteer serve {folder}", "search and watch it in the browser"),
+            (f"orienteer serve {folder}", "see it in the browser"),
         ]
     commands += [
         (f"orienteer status {folder}", "the crawl in figures, host by host"),
-        (f"orienteer explain {folder} URL", "what became of a page, and why"),
+        (f"orienteer explain {folder} URL", "what happened to a page, and why"),
     ]
     width = max(len(command) for command, _ in commands)
     return [(command.ljust(width), why) for command, why in commands]
@@ -316,11 +316,12 @@ def _topical(proved: Certificate | None) -> str:
 
 
 def _speed(figures: Figures) -> str:
-    return f"{figures.pages_per_s:.1f} pages/s, {figures.n_under_way:,} under way, {size(figures.n_bytes)} received"
+    return f"{figures.pages_per_s:.1f} pages/s, {figures.n_under_way:,} in flight, {size(figures.n_bytes)} received"
 
 
 def _hosts(figures: Figures) -> str:
-    return f"{figures.n_hosts:,} known, {figures.n_hosts_resting:,} resting, {figures.n_hosts_given_up:,} given up"
+    waiting = f"{figures.n_hosts_resting:,} waiting after errors"
+    return f"{figures.n_hosts:,} known, {waiting}, {figures.n_hosts_given_up:,} given up"
 
 
 def _errors(figures: Figures) -> str:
@@ -345,8 +346,8 @@ def _this_run(figures: Figures) -> str:
 
 def _footer(figures: Figures, stop_wanted: int) -> Text:
     if stop_wanted == 0:
-        return Text("Ctrl-C finishes what is under way; twice stops at once", "dim")
+        return Text("Ctrl-C finishes the requests in flight; twice stops at once", "dim")
     if stop_wanted == 1:
-        fetches = counted(figures.n_under_way, "fetch", "fetches")
-        return Text(f"Stopping: {fetches} under way; Ctrl-C again stops at once", "bold yellow")
+        fetches = counted(figures.n_under_way, "request")
+        return Text(f"Stopping: {fetches} in flight; Ctrl-C again stops at once", "bold yellow")
     return Text("Stopping at once", "bold yellow")

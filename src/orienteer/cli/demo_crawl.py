@@ -143,7 +143,7 @@ def _tell_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     reached = "is proved" if report.goal_reached else f"is not proved ({report.stopped_because})"
     add_fact(rows, "goal", f"{goal_share(GOAL)} {reached} after {figures.n_done:,} pages: {proof}")
     add_fact(rows, "left out", f"all that waits in the frontier can cost {percent(proved.frontier, up=True)} at most")
-    trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and behind them is no end"
+    trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and they never end"
     add_fact(rows, "a trap", trap)
     pages = counted(figures.n_blocked, "page")
     blocked = f"robots.txt forbids {pages}: up to {percent(proved.blocked, up=True)} is out of reach"
@@ -159,9 +159,7 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
     asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
     again = len(asked & killed.urls)
     of_these = f"{counted(again, 'page')} of these" if again else "no page of these"
-    return (
-        f"by kill -9, with {len(killed.urls):,} pages acknowledged; another run went on, and fetched {of_these} again"
-    )
+    return f"by kill -9, with {len(killed.urls):,} pages stored; another run resumed it, and fetched {of_these} again"
 
 
 def _calendar_pages(folder: Path) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -92,8 +93,9 @@ def console() -> Console:
             """Rich would end the process with exit code 1."""
             raise BrokenPipeError(errno.EPIPE, "nobody reads on")
 
-    is_wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return LeavingConsole(highlight=False, width=_WIDE if is_wide else None)
+    # As wide as a terminal, or as COLUMNS says, which is asked for where there is none.
+    width = None if sys.stdout.isatty() else shutil.get_terminal_size((_WIDE, 25)).columns
+    return LeavingConsole(highlight=False, width=width)
 
 
 def facts_table(title: str | None = None) -> Table:

@@ -162,5 +162,5 @@ ENDINGS = {
     "settled": "the estimate has settled",
     "budget": "the budget is spent",
     "no page left": "no page is left that could be fetched",
-    "interrupted": "interrupted; the same command goes on",
+    "interrupted": "interrupted; the same command resumes it",
 }

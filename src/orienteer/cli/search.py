@@ -48,7 +48,9 @@ def search(
     print_results(results)
     if not is_current:
         out = display.console()
-        out.print(f"The crawl went on since it was indexed: orienteer index {folder}", markup=False, style="dim")
+        out.print(
+            f"The crawl has fetched more since it was indexed: orienteer index {folder}", markup=False, style="dim"
+        )
 
 
 def print_results(results: Results) -> None:

@@ -40,7 +40,7 @@ def simulate(
     ),
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
     damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
-    workers: int = typer.Option(1, help="Fetches under way at once."),
+    workers: int = typer.Option(1, help="Requests in flight at once."),
     delay: float | None = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),

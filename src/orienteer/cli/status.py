@@ -22,7 +22,7 @@ def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Say how a crawl stands: what was asked for, what is proved, what became of the pages, host by host.
+    """Say how a crawl stands: what was asked for, what is proved, what happened to the pages, host by host.
 
     The crawl may be running meanwhile.
 
@@ -105,7 +105,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", counted(found.n_fetched, "page")),
         ("redirects", f"{found.n_redirects:,}" if found.n_redirects else ""),
-        ("skipped", counted(found.n_skipped, "file that is no HTML", "files that are no HTML") * bool(found.n_skipped)),
+        ("skipped", counted(found.n_skipped, "file, not HTML", "files, not HTML") if found.n_skipped else ""),
         ("failed", _pages(found, PageState.FAILED, found.n_failed)),
         ("blocked", _pages(found, PageState.BLOCKED, found.n_blocked)),
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),

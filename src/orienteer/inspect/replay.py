@@ -200,5 +200,5 @@ def _settings_of(path: Path, text: str, seeds: Sequence[str]) -> CrawlSettings:
 def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
     """For an archive that is not of a crawl folder."""
     if not seeds:
-        raise InputError(f"{path} is no crawl folder; name the pages to start from (seeds)")
+        raise InputError(f"{path} is not a crawl folder; name the pages to start from (seeds)")
     return CrawlSettings(canonical_seeds(seeds))

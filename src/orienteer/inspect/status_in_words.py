@@ -36,7 +36,7 @@ def ending(stopped_because: str, until: float | None, budget: int | None) -> str
     if stopped_because == StopReason.FRONTIER_EMPTY:
         return f"nothing is left to fetch{unproved}"
     if stopped_because == StopReason.IMPORTED:
-        return "it was imported; to go on with it: orienteer crawl"
+        return "it was imported; to continue it: orienteer crawl"
     if stopped_because == StopReason.INTERRUPTED:
         return f"it was interrupted{unproved}"
     return plain(stopped_because)

@@ -248,7 +248,8 @@ class LiveCrawl:
             return None
         if robots is None:
             # Where no server answered, that is what is wrong, and not its robots.txt.
-            self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH if answer.status else answer.reason] += 1
+            is_answered = answer.status or answer.outcome is Outcome.FORBIDDEN_ADDRESS
+            self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH if is_answered else answer.reason] += 1
             return self._rest_s(host, answer, now)
         self.health.answered(host)
         if robots.delay_s is not None and robots.delay_s > self.ledger.plan.politeness.delay_s:

@@ -22,7 +22,7 @@ from orienteer.wording import plain
 _PATIENCE_S = 2.2  # after the first failure, while no seed's host has answered: it is asked twice in that time
 _PATIENCE_WITH_SERVERS_S = 20.0  # the same, where one has: an error, or "come again later"
 _REDIRECTS_FOLLOWED = 20
-_TOLD_EVERY_S = 2.0
+_TOLD_EVERY_S = 10.0  # what is over before then tells it at its end
 
 
 class SeedCheck:
@@ -36,7 +36,7 @@ class SeedCheck:
         self._hosts = {ledger.host(seed) for seed in self._seeds}
         self._failing_since: float | None = None
         self._told: set[int] = set()
-        self._next_telling = 0.0
+        self._next_telling: float | None = None
         self.has_pages = ledger.epoch is not None or self._n_pages() > 0
 
     def hear(self, answer: Fetched, now: float) -> None:
@@ -63,6 +63,8 @@ class SeedCheck:
 
     def newly_lost(self, now: float) -> dict[str, str]:
         """Seeds that have come to nothing since the last time, while others work."""
+        if self._next_telling is None:
+            self._next_telling = now + _TOLD_EVERY_S
         if not self.has_pages or now < self._next_telling:
             return {}
         self._next_telling = now + _TOLD_EVERY_S

@@ -164,11 +164,11 @@ def _after_title(blocks: str, title: str) -> int:
 
 def _start_before(blocks: str, first: int, earliest: int) -> int | None:
     """Where the block begins that a word stands in, or its sentence; None where that is too far before it."""
-    if first - earliest <= _LEAD_CHARS:
-        return earliest
     at_block = blocks.rfind("\n", max(earliest, first - _MAX_LEAD_CHARS), first)
     if at_block >= 0:
         return at_block + 1
+    if first - earliest <= _LEAD_CHARS:
+        return earliest
     ends = [end.end() for end in _SENTENCE_END.finditer(blocks, max(earliest, first - _MAX_LEAD_CHARS), first)]
     return ends[-1] if ends else None
 
