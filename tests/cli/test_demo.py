@@ -67,7 +67,7 @@ def test_enough_is_proved_in_fewer_pages_than_breadth_first_needs(told: tuple[st
 def test_the_refresh_finds_what_changed(told: tuple[str, Path]) -> None:
     words = " ".join(told[0].split())
     assert re.search(r"\d+ pages are new, \d+ say something else, \d+ are gone", words)
-    assert re.search(r"[\d,]+ asked for: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
+    assert re.search(r"[\d,]+ looked at: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
 
 
 def test_the_world_sees_other_pages_first(told: tuple[str, Path]) -> None:

@@ -272,7 +272,7 @@ def _ways_on(report: Report) -> list[tuple[str, str]]:
         return [("", "resume it")]
     if why == StopReason.BUDGET:
         return [(f" --budget {2 * figures.n_done}", "fetch more pages"), (" --until 1", "fetch everything")]
-    if why == StopReason.COVERAGE:
+    if why == StopReason.COVERAGE and figures.n_frontier:
         return [(" --until 1", "fetch the rest, too"), (" --refresh", "later: see what has changed")]
     return [(" --refresh", "try the others again" if report.n_given_up else "later: see what has changed")]
 

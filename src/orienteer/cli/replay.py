@@ -50,7 +50,7 @@ def replay(
     else:
         table = display.facts_table()
         table.add_row("policy", result.policy)
-        table.add_row("pages fetched", f"{len(result.order):,}")
+        table.add_row("pages done", f"{len(result.order):,}")
         table.add_row("never fetched", f"{result.n_missing - result.n_blocked:,}")
         table.add_row("blocked in the crawl", f"{result.n_blocked:,}")
         table.add_row("stopped because", result.stopped_because + ("" if result.goal_reached else ", before its goal"))

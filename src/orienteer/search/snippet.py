@@ -18,6 +18,8 @@ _MAX_CHARS_READ = 20_000
 _MAX_MARKS = 12  # of one word
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
+_TITLE_WITHIN_CHARS = 2_000
+_MIN_TITLE_CHARS = 5  # of a part of a title; shorter ones, such as "The", are no titles
 _MAX_LEAD_CHARS = 100  # the same, where the snippet begins with a block or a sentence that way
 _SENTENCE_END = re.compile(r"[.!?]\s+(?=[^\W\d_a-z])|[。！？]")
 _REST = re.compile(r"[^\W_]*")  # of a word
@@ -79,7 +81,7 @@ class Marker:
         """The stretch of a text with the most of the words in it; its beginning where there are none.
 
         It begins where a block or a sentence begins, if that is near: what stands before belongs to something else. The
-        title is not said again where the text begins with it.
+        title is not said again where it stands in the text.
         White space is expected to be single spaces, and line ends between blocks.
         """
         blocks = text[:_MAX_CHARS_READ]
@@ -155,11 +157,17 @@ def _best(marks: Sequence[Mark]) -> int:
 
 
 def _after_title(blocks: str, title: str) -> int:
-    """Where a text goes on that begins with its title, or with a part of it that is a block of its own; else 0."""
-    name = " ".join(title.split()).casefold()
-    end = blocks.find("\n", 0, len(name) + 1) if name else -1
-    first = " ".join(blocks[:end].split()).casefold() if end > 0 else ""
-    return end + 1 if first and name.startswith(first) else 0
+    """Where a text goes on after the block that is its title, or the first part of it; 0 where there is none.
+
+    What stands before, such as a menu, is not what the page is about.
+    """
+    name, at = " ".join(title.split()).casefold(), 0
+    while name and 0 <= (end := blocks.find("\n", at, _TITLE_WITHIN_CHARS)):
+        block = blocks[at:end].strip().casefold()
+        if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
+            return end + 1
+        at = end + 1
+    return 0
 
 
 def _start_before(blocks: str, first: int, earliest: int) -> int | None:

@@ -51,8 +51,8 @@ class CrawlNow:
     `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
     crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
     it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
-    asked for. `lower`, `upper` and `blocked` are what is proved in it; `library_lower` and `library_upper`, after a
-    refresh, what is proved of all that the crawl has.
+    asked for. `lower`, `upper` and `blocked` are what is proved in it; `library_lower`, `library_upper` and `library_blocked`,
+    after a refresh, what is proved of all that the crawl has.
     """
 
     phase: str
@@ -87,6 +87,7 @@ class CrawlNow:
     blocked: float | None
     library_lower: float | None
     library_upper: float | None
+    library_blocked: float | None
     coverage: str
     coverage_of_epoch: str
     errors: tuple[ErrorKind, ...]
@@ -103,6 +104,11 @@ class CrawlNow:
     @property
     def is_running(self) -> bool:
         return self.phase in ("running", "stopping")
+
+    @property
+    def shows_library(self) -> bool:
+        """Whether the crawl as a whole is shown, and not the refresh that is under way."""
+        return bool(self.epoch) and self.library_lower is not None and not self.is_running
 
     @property
     def is_out_of_reach(self) -> bool:
@@ -254,6 +260,7 @@ class CrawlWatch:
             blocked=None if proved is None else proved.blocked,
             library_lower=None if library is None else library.lower,
             library_upper=None if library is None else library.upper,
+            library_blocked=None if library is None else library.blocked,
             coverage=coverage_in_words(status),
             coverage_of_epoch=coverage_of_epoch_in_words(status),
             errors=_errors(status, figures.get("outcomes") or {}),
