@@ -51,7 +51,7 @@ def kept_in_words(visits: Mapping[str, int], settings: RefreshSettings) -> str:
 def epochs_table(epochs: Sequence[EpochStatus]) -> Table:
     """A row for each epoch."""
     columns = (
-        ("looked at", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
+        ("visits", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
         ("not due", {VisitKind.CARRIED}), ("missing", {VisitKind.MISSING}), ("gone", {VisitKind.GONE}),
         ("down", {VisitKind.OUT_OF_REACH}),
     )  # fmt: skip

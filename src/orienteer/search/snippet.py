@@ -162,7 +162,7 @@ def _after_title(blocks: str, title: str) -> int:
     What stands before, such as a menu, is not what the page is about.
     """
     name, at = " ".join(title.split()).casefold(), 0
-    while name and 0 <= (end := blocks.find("\n", at, _TITLE_WITHIN_CHARS)):
+    while name and (end := blocks.find("\n", at, _TITLE_WITHIN_CHARS)) >= 0:
         block = blocks[at:end].strip().casefold()
         if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
             return end + 1

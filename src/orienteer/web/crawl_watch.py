@@ -51,8 +51,8 @@ class CrawlNow:
     `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
     crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
     it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
-    asked for. `lower`, `upper` and `blocked` are what is proved in it; `library_lower`, `library_upper` and `library_blocked`,
-    after a refresh, what is proved of all that the crawl has.
+    asked for. `lower`, `upper` and `blocked` are what is proved in it; those named `library_`, after a
+    refresh, what is proved of all that the crawl has.
     """
 
     phase: str
