@@ -4,6 +4,7 @@
     ├── InputError            a value, name or option that cannot be used as given
     ├── GraphFileError        a file or folder that is not the graph it should be
     ├── CrawlFolderError      a crawl folder that cannot be opened or written: in use, read-only, full, damaged
+    ├── SeedError             a crawl that could not fetch a single page: a wrong address, a closed port, no HTML
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
     └── MissingExtraError     an optional package is not installed
 
@@ -36,6 +37,10 @@ class DamagedArchiveWarning(UserWarning):
 
 class CrawlFolderError(OrienteerError):
     """A crawl folder that cannot be opened or written: in use, read-only, full, damaged, of another version."""
+
+
+class SeedError(OrienteerError):
+    """No page could be fetched, from any seed: a name without an address, a closed port, something that is no page."""
 
 
 class ExportError(OrienteerError):

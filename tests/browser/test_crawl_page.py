@@ -117,7 +117,7 @@ def test_what_makes_no_sense_is_said_in_one_line(browser: Browser, address: str)
     context = browser.new_context(base_url=address)
     page = context.new_page()
     page.goto("/crawl")
-    expect(page.locator("#crawl-controls")).to_contain_text("The budget of 30 pages is spent; allow more to go on.")
+    expect(page.locator("#crawl-controls")).to_contain_text("The budget of 30 pages is spent; allow more to resume.")
     page.get_by_label("Coverage to prove").fill("very much")
     with page.expect_navigation():
         page.get_by_label("Coverage to prove").press("Enter")

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
+from orienteer.cli.crawl import _expect_url
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_patience
-from tests.cli.run import Done, orienteer, orienteer_each
+from tests.cli.run import Done, orienteer, orienteer_each, refused
 from tests.live.live_crawls import Told
 
 SEED = "http://a.test/"
@@ -54,12 +55,10 @@ def facts(text: str) -> dict[str, str]:
 
 
 def test_whoever_forgot_to_allow_private_addresses_is_told_how_to_go_on(web: FakeWeb, tmp_path: Path) -> None:
-    seed = f"http://127.0.0.1:{web.port}/"
-    done = orienteer("crawl", seed, "--until", 0.5, "-q", "-o", tmp_path / "c", code=3)
-    command = f"orienteer crawl {tmp_path / 'c'} --refresh --allow-private"
-    assert command in done.stdout
-    again = orienteer(*command.split()[1:], "-q", "--delay", 0)
-    assert "--allow-private" not in again.stdout
+    command = ["crawl", f"http://127.0.0.1:{web.port}/", "--until", 0.5, "-q", "-o", tmp_path / "c"]
+    why = f"127.0.0.1:{web.port} is a private address; --allow-private if it is your own"
+    assert why in refused(*command)
+    assert not (tmp_path / "c").exists()
 
 
 # -- what comes of it -------------------------------------------------------------------------------------------
@@ -83,7 +82,7 @@ def test_a_crawl_from_its_beginning_to_its_report(web: FakeWeb, tmp_path: Path) 
     assert json.loads((folder / "report.json").read_text())["stopped_because"] == "frontier empty"
     status = orienteer("status", folder)
     assert "not running" in status.stdout
-    assert "4 pages: ok (4)" in status.stdout
+    assert "fetched    4 pages\n" in re.sub(" +\n", "\n", status.stdout)
     explained = orienteer("explain", folder, "http://a.test/closed")
     assert "blocked, not fetched: the server answered 403" in explained.stdout
     assert status.stderr == explained.stderr == ""
@@ -106,15 +105,106 @@ def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path
     assert "out of reach: on blocked pages, or behind them" in " ".join(done.stdout.split())
 
 
-def test_a_crawl_that_gets_no_page_has_reached_nothing(web: FakeWeb, tmp_path: Path) -> None:
-    command = ["crawl", "http://a.test/closed", *options(web, "-o", "c")]
+# -- seeds that lead nowhere ------------------------------------------------------------------------------------
+
+NO_PAGES: dict[str, Any] = {
+    "http://a.test/file.pdf": Answer(b"%PDF", content_type="application/pdf"),
+    "http://a.test/moved": Answer(b"", status=301, headers=[("Location", "http://a.test/nowhere")]),
+    "http://a.test/elsewhere": Answer(b"", status=301, headers=[("Location", "http://b.test/denied")]),
+    "http://a.test/closed": Answer("no", status=403),
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("closed", "http://a.test/closed: the server answered 403 (forbidden)"),
+        ("nowhere", "http://a.test/nowhere: the server answered 404 (not found)"),
+        ("file.pdf", "http://a.test/file.pdf: it is no page but application/pdf (see --content-type)"),
+        ("moved", "redirects to http://a.test/nowhere, and there: the server answered 404 (not found)"),
+        ("elsewhere", "http://a.test/elsewhere: it redirects to http://b.test/denied, outside the scope"),
+    ],
+)
+def test_a_crawl_that_gets_no_page_says_why_and_leaves_nothing_behind(tmp_path: Path, target: str, why: str) -> None:
+    with FakeWeb(MadeSite(NO_PAGES)) as web:
+        line = refused("crawl", f"http://a.test/{target}", *options(web, "-o", tmp_path / "c", "--deny", "denied"))
+    assert line.endswith(why + "\n")
+    assert line.startswith("orienteer: nothing was crawled: ")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_port_that_is_closed_is_said_and_an_empty_folder_stays(tmp_path: Path) -> None:
+    with socket.socket() as closed:  # bound, and not listening
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        line = refused("crawl", f"http://{address}/", "--allow-private", "-o", tmp_path, "--timeout", 60)
+    assert line == f"orienteer: nothing was crawled: {address} refused the connection\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_without_an_address_is_said(tmp_path: Path) -> None:
+    line = refused("crawl", "http://wikipdeia.invalid/", "-o", tmp_path / "c")
+    assert "no address found for wikipdeia.invalid: is the name right?" in line
+    assert not (tmp_path / "c").exists()
+
+
+def test_where_some_seeds_work_the_others_are_named(web: FakeWeb, tmp_path: Path) -> None:
+    command = ["crawl", SEED, "http://a.test/nowhere", *options(web, "-o", "c")]
     with started(*command, cwd=tmp_path) as process:
         done = ended(process)
-    assert done.returncode == 3, done.stderr
-    said = facts(done.stdout)
-    assert said["goal"] == "not reached: nothing is left to fetch"
-    assert said["pages"] == "0 fetched, 0 failed, 1 blocked; 0 left in the frontier"
-    assert "goal not reached: nothing is left to fetch" in " ".join(orienteer("status", tmp_path / "c").stdout.split())
+    assert done.returncode == 0, done.stderr
+    assert facts(done.stdout)["seeds lost"] == "http://a.test/nowhere: the server answered 404 (not found)"
+    report = json.loads((tmp_path / "c" / "report.json").read_text())
+    assert report["lost_seeds"] == {"http://a.test/nowhere": "the server answered 404 (not found)"}
+    assert report["figures"]["left_s"] == 0
+
+
+def test_a_word_is_no_url(tmp_path: Path) -> None:
+    for word in ("example", "./example", "~/example", "example/"):
+        assert f"{word}: no such crawl folder" in refused("crawl", word, "-o", tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("example.org", "example.org"),
+        ("localhost:8000/a", "http://localhost:8000/a"),
+        ("localhost", "http://localhost"),
+        ("127.0.0.1:80", "http://127.0.0.1:80"),
+        ("host:8080", "host:8080"),
+        ("https://localhost", "https://localhost"),
+    ],
+)
+def test_what_is_typed_is_taken_for_a_url(typed: str, url: str) -> None:
+    assert _expect_url(typed) == url
+
+
+# -- goals ------------------------------------------------------------------------------------------------------
+
+
+def test_a_finished_crawl_goes_on_when_more_is_asked_for(tmp_path: Path) -> None:
+    folder, one = tmp_path / "c", ("--workers", 1, "--quiet")
+    tree = {f"http://a.test/{k}": f"<a href=/{2 * k}><a href=/{2 * k + 1}>" for k in range(1, 16)}
+    with FakeWeb(MadeSite(tree)) as web:
+        orienteer("crawl", "http://a.test/1", *options(web, "-o", folder), "--until", 0.3, "--budget", 100, *one)
+        n_first = len(Told(folder).order)
+        orienteer("crawl", folder, "--until", "50%", *one)
+        n_second = len(Told(folder).order)
+        assert plan_of(folder)["until"] == 0.5
+        done = orienteer("crawl", folder, "--until", "1", *one)
+    assert facts(done.stdout)["goal"] == "reached: nothing is left to fetch"
+    assert n_first < n_second < len(Told(folder).order) == 31
+    stored = plan_of(folder)
+    assert "until" not in stored, "everything was asked for"
+    assert "budget" not in stored
+
+
+def test_a_budget_can_be_taken_back(web: FakeWeb, tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    crawl(web, folder, "--budget", "1")
+    orienteer("crawl", folder, "--budget", "none")
+    assert Told(folder).fetched_urls() == FETCHED
+    assert "budget" not in plan_of(folder)
 
 
 def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
@@ -139,12 +229,15 @@ def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
     assert [line["why"] for line in log if line["event"] == "end"] == ["budget"] * 4 + ["frontier empty"]
 
 
-def test_without_a_name_the_folder_is_called_after_the_host(web: FakeWeb, tmp_path: Path) -> None:
-    with started("crawl", "http://a.test:8080/b", *options(web), "--quiet", cwd=tmp_path) as process:
+def test_without_a_name_the_folder_is_called_after_the_host(tmp_path: Path) -> None:
+    with (
+        FakeWeb(MadeSite({"http://a.test:8080/b": "a page"})) as other,
+        started("crawl", "http://a.test:8080/b", *options(other), "--quiet", cwd=tmp_path) as process,
+    ):
         done = ended(process)
-    assert done.returncode == 3, "there is nothing at port 8080"
+    assert done.returncode == 0, done.stderr
     assert facts(done.stdout)["folder"] == "a.test-8080-crawl"
-    assert Told(tmp_path / "a.test-8080-crawl").outcome("http://a.test:8080/b") == "http 404"
+    assert Told(tmp_path / "a.test-8080-crawl").outcome("http://a.test:8080/b") == "ok"
 
 
 def test_a_settings_file(web: FakeWeb, tmp_path: Path) -> None:
@@ -211,7 +304,7 @@ def test_the_same_command_goes_on_without_choosing_again(web: FakeWeb, tmp_path:
     assert (stored["seeds"], stored["trust"]) == ([SEED, "http://a.test/b"], [2.0, 1.0])
     graph.unlink()
     second = start(web, tmp_path, *command)
-    assert second.stderr == "c holds a crawl: it goes on from its 2 seeds, none is chosen anew\n"
+    assert second.stderr == "c holds a crawl: it is resumed from its 2 seeds, none is chosen anew\n"
     assert plan_of(tmp_path / "c") == stored
     assert start(web, tmp_path, SEED, *command).returncode == 0, "its first seed may be named"
     alike = tmp_path / "settings.toml"
@@ -230,7 +323,9 @@ def test_named_pages_come_first_and_the_folder_is_called_after_the_first(web: Fa
     LinkGraph.from_links(3, [0], [1], urls=[SEED, "http://a.test/b", "http://b.test/"]).save(graph)
     done = start(web, tmp_path, "http://other.test:81/", "--seeds-from", graph, "--trust-by", "value", "--json")
     assert done.stderr == ""
-    assert json.loads(done.stdout)["folder"] == "other.test-81-crawl"
+    report = json.loads(done.stdout)
+    assert report["folder"] == "other.test-81-crawl"
+    assert set(report["lost_seeds"]) == {"http://other.test:81/", "http://b.test/"}
     stored = plan_of(tmp_path / "other.test-81-crawl")
     assert stored["seeds"] == ["http://other.test:81/", SEED, "http://b.test/"]
     assert stored["trust"] == [1.5, 2.0, 1.0], "a page that is named gets the mean"
@@ -257,11 +352,11 @@ def test_bad_input_for_chosen_seeds_is_one_line(crawled: Path, tmp_path: Path) -
             "did you mean 'greedy'?": [*chosen, "--seed-method", "gredy"],
             "no way to trust seeds named 'valu'": [*chosen, "--trust-by", "valu"],
             "none: no such file of values": [*chosen, "--seed-value", tmp_path / "none"],
-            "'A title' was chosen, and is no URL": ["crawl", "--seeds-from", titles, *new],
+            "'A title' was chosen, and is not a URL": ["crawl", "--seeds-from", titles, *new],
             "bare.npz: the graph has no URLs": ["crawl", "--seeds-from", bare, *new],
             "none.npz: no such file": ["crawl", "--seeds-from", tmp_path / "none.npz", *new],
             "did you mean 'rankmass'?": ["crawl", "--seeds-from", bare, "--policy", "rankmas", *new],
-            "is no crawl folder": ["crawl", folder, "--seeds-from", crawled],
+            "is not a crawl folder": ["crawl", folder, "--seeds-from", crawled],
         }
     )
     assert not (tmp_path / "new").exists()
@@ -296,8 +391,8 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     refused_each(
         {
             "where to start?": ["crawl"],
-            "'http://' is no address of a page": ["crawl", "http://", *new],
-            "'ftp://a.test/' is no address": ["crawl", "ftp://a.test/", *new],
+            "'http://' is not a valid URL": ["crawl", "http://", *new],
+            "'ftp://a.test/' is not a valid URL": ["crawl", "ftp://a.test/", *new],
             "did you mean 'rankmass'?": ["crawl", SEED, "--policy", "rankmas", *new],
             "policy optimal must know the whole web beforehand": ["crawl", SEED, "--policy", "optimal", *new],
             "no setting": ["crawl", SEED, "--policy", "fractional:x=1", *new],
@@ -316,7 +411,7 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
             "did you mean 'workers'?": ["crawl", SEED, "--settings", settings, *new],
             "workers stands alone": ["crawl", SEED, "--settings", other, *new],
             "none.toml: No such file": ["crawl", SEED, "--settings", tmp_path / "none.toml", *new],
-            "is no crawl folder": ["crawl", tmp_path],
+            "is not a crawl folder": ["crawl", tmp_path],
             "not empty and not a crawl folder": ["crawl", SEED, "-o", tmp_path],
             "a file, where a crawl folder should be": ["crawl", SEED, "-o", settings],
         }

@@ -70,11 +70,11 @@ def test_the_panel_says_how_the_crawl_stands(width: int) -> None:
         "up to 0.60 % is out of reach: on blocked pages, or behind them",
         "12,345 fetched, 678 failed, 90 blocked",
         "45,678 pages in the frontier; 123,456 URLs known",
-        "23.4 pages/s, 32 under way, 1.2 GB received",
-        "123 known, 4 resting, 1 given up",
+        "23.4 pages/s, 32 in flight, 1.2 GB received",
+        "123 known, 4 waiting after errors, 1 given up",
         "http 404 (512), timed out (33), robots.txt (20)",
-        "12 min 03 s; left: about 4 min at this rate",
-        "Ctrl-C finishes what is under way; twice stops at once",
+        "12 min 03 s so far; left: about 4 min",
+        "Ctrl-C finishes the requests in flight; twice stops at once",
     ):
         assert said in text
 
@@ -88,14 +88,14 @@ def test_the_panel_stays_small(width: int) -> None:
 def test_the_panel_says_what_else_may_be_the_goal() -> None:
     assert "13,023 of 20,000 pages" in one_line(rendered(panel(FOLDER, changed(until=None, budget=20_000))))
     text = one_line(rendered(panel(FOLDER, changed(until=None, left_s=None, outcomes={"ok": 3}))))
-    for said in ("every page in reach", "left: –", "errors none"):
+    for said in ("every page in reach", "left: not known yet", "errors none"):
         assert said in text
     assert "goal 98" not in text
 
 
 def test_the_panel_says_that_it_was_asked_to_stop() -> None:
-    assert "Stopping: 32 fetches under way; Ctrl-C again" in one_line(rendered(panel(FOLDER, FIGURES, 1)))
-    assert "Stopping: 1 fetch under way" in one_line(rendered(panel(FOLDER, changed(n_under_way=1), 1)))
+    assert "Stopping: 32 requests in flight; Ctrl-C again" in one_line(rendered(panel(FOLDER, FIGURES, 1)))
+    assert "Stopping: 1 request in flight" in one_line(rendered(panel(FOLDER, changed(n_under_way=1), 1)))
     assert "Stopping at once" in one_line(rendered(panel(FOLDER, FIGURES, 2)))
 
 
@@ -129,8 +129,7 @@ def test_a_line_says_the_same_in_a_log() -> None:
     line = progress_line(FOLDER, FIGURES, 1)
     assert line == (
         "example.org-crawl: 12,345 fetched, 678 failed, 90 blocked; 45,678 pages waiting; 23.4 pages/s; "
-        "at least 91.34 %, at most 97.01 %, goal 98 %; running for 12 min 03 s; left: about 4 min at this rate; "
-        "stopping"
+        "coverage at least 91.34 %, at most 97.01 %, goal 98 %; running for 12 min 03 s; left: about 4 min; stopping"
     )
 
 
@@ -141,7 +140,7 @@ class FakeClock:
         return self.now
 
 
-def test_lines_come_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_come_after_two_seconds_and_then_every_ten(capsys: pytest.CaptureFixture[str]) -> None:
     clock = FakeClock()
     show = LineShow(FOLDER, clock)
     for _ in range(35):
@@ -149,7 +148,20 @@ def test_lines_come_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> Non
         show(FIGURES)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.count("\n") == 3
+    assert captured.err.count("\n") == 4
+
+
+def test_a_milestone_is_worth_a_line_but_no_more_than_one_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = FakeClock()
+    show = LineShow(FOLDER, clock)
+    clock.now += 2.0
+    for lower, n_lines in ((0.1, 1), (0.2, 0), (0.26, 1), (0.3, 0), (0.92, 1), (0.93, 0)):
+        show(changed(certificate=Certificate(lower, 0.99)))
+        assert capsys.readouterr().err.count("\n") == n_lines, lower
+        clock.now += 1.1
+    show(changed(certificate=Certificate(0.96, 0.99)))
+    show(changed(certificate=Certificate(0.99, 0.99)))
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_line_that_cannot_be_written_does_not_end_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,11 +238,47 @@ def test_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
         "1.2 % of a surfer's time would be at URLs where there is no page",
         "12,345 pages and redirects in 12 min 03 s, 17.1 a second; 1.2 GB received",
         "folder example.org-crawl",
+        "orienteer crawl example.org-crawl --until 1 fetch the rest, too",
+        "orienteer crawl example.org-crawl --refresh later: see what has changed",
+        "orienteer index example.org-crawl make it searchable",
+        'orienteer search example.org-crawl "some words" find pages',
+        "orienteer serve example.org-crawl see it in the browser",
         "orienteer status example.org-crawl",
         "orienteer explain example.org-crawl URL",
-        "orienteer crawl example.org-crawl --refresh later: look again",
     ):
         assert statement in text
+
+
+def test_redirects_and_files_that_are_skipped_are_no_failures() -> None:
+    figures = changed(n_redirects=345, n_skipped=1, outcomes={"ok": 3, "unwanted type": 1})
+    text = one_line(rendered(panel(FOLDER, figures), 120))
+    assert "12,345 fetched, 345 redirects, 1 skipped, 678 failed, 90 blocked" in text
+    assert "errors none" in text
+    assert figures.n_done == 12_345 + 345 + 1 + 678
+
+
+def test_next_steps_are_left_out_where_nobody_wants_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(display, "console", lambda: Console(width=120, highlight=False))
+    print_report(report(), quiet=True)
+    assert "orienteer" not in capsys.readouterr().out
+    print_report(report(), is_indexed=True)
+    out = capsys.readouterr().out
+    assert "orienteer index" not in out
+    assert "orienteer search" in out
+
+
+def test_the_report_names_lost_seeds_and_pages_given_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = {f"http://{k}.test/": f"no address found for {k}.test: is the name right?" for k in range(5)}
+    told = dataclasses.replace(report("frontier empty", False, until=None), lost_seeds=lost, n_given_up=7)
+    text = " ".join(said(capsys, monkeypatch, told, 200).split())
+    assert "nothing is left to fetch; 7 pages were given up because their hosts could not be reached" in text
+    assert "seeds lost no address found for 0.test: is the name right?; no address" in text
+    assert "and 2 more seeds" in text
+    assert "orienteer crawl example.org-crawl --refresh try the others again" in text
 
 
 def test_a_report_without_its_goal_says_how_to_go_on(
@@ -239,7 +287,7 @@ def test_a_report_without_its_goal_says_how_to_go_on(
     out = said(capsys, monkeypatch, report("interrupted", False, 0.0, outcomes={}))
     assert "not reached: it was interrupted, but 98 % is not proved" in out
     assert "orienteer crawl example.org-crawl " in out
-    assert "errors" not in out
+    assert "errors in this run" not in out
     assert "no page" not in out
     out = said(capsys, monkeypatch, report("budget", False, budget=13_023))
     assert "not reached: the budget of 13,023 pages is spent, but 98 %" in out
@@ -287,19 +335,27 @@ def test_durations(seconds: float, expected: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (None, "–"),
-        (float("inf"), "–"),
-        (float("nan"), "–"),
-        (1e12, "–"),
-        (0.0, "about 0 s at this rate"),
-        (89, "about 89 s at this rate"),
-        (241, "about 4 min at this rate"),
-        (3600 * 5, "about 5 h at this rate"),
-        (86_400 * 4.2, "about 4 days at this rate"),
+        (None, "not known yet"),
+        (float("inf"), "not known yet"),
+        (float("nan"), "not known yet"),
+        (1e12, "not known yet"),
+        (0.0, "about 0 s"),
+        (89, "about 89 s"),
+        (241, "about 4 min"),
+        (3600 * 5, "about 5 h"),
+        (86_400 * 4.2, "about 4 days"),
     ],
 )
 def test_time_left(seconds: float | None, expected: str) -> None:
     assert time_left(seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "expected"),
+    [(60, 540, "1 to 9 min"), (400, 500, "about 8 min"), (5, 7200, "up to 2 h"), (0, 0, "about 0 s")],
+)
+def test_time_left_between_two_estimates(least: float, most: float, expected: str) -> None:
+    assert time_left(most, least) == expected
 
 
 def test_tally_names_the_largest() -> None:

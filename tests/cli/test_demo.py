@@ -59,7 +59,7 @@ def test_enough_is_proved_in_fewer_pages_than_breadth_first_needs(told: tuple[st
     ratio = number(re.search(r"needs ([\d.]+) times as many", words)[1])
     assert ratio == pytest.approx(simple / ours, abs=0.051)
     assert re.search(
-        r"by kill -9, with \d+ pages acknowledged; another run went on, and fetched no page of these again", words
+        r"by kill -9, with \d+ pages stored; another run resumed it, and fetched no page of these again", words
     )
     assert re.search(r"robots.txt forbids \d+ pages: up to 0\.\d\d % is out of reach", words)
 
@@ -67,7 +67,7 @@ def test_enough_is_proved_in_fewer_pages_than_breadth_first_needs(told: tuple[st
 def test_the_refresh_finds_what_changed(told: tuple[str, Path]) -> None:
     words = " ".join(told[0].split())
     assert re.search(r"\d+ pages are new, \d+ say something else, \d+ are gone", words)
-    assert re.search(r"[\d,]+ asked for: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
+    assert re.search(r"[\d,]+ looked at: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
 
 
 def test_the_world_sees_other_pages_first(told: tuple[str, Path]) -> None:

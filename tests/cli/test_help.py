@@ -11,6 +11,7 @@ COMMANDS = [
     ["crawl"],
     ["import"],
     ["status"],
+    ["stop"],
     ["explain"],
     ["replay"],
     ["seeds"],
@@ -41,6 +42,7 @@ def test_every_command_has_help_and_leaf_commands_an_example(command: list[str])
     assert "Usage:" in done.stdout
     if command and command not in GROUPS:
         assert f"Example: orienteer {' '.join(command)}" in done.stdout
+    assert "<bool>" not in done.stdout
 
 
 def test_help_imports_nothing_heavy() -> None:

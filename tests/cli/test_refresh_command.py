@@ -72,7 +72,7 @@ def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
     place = tmp_path / "empty"
     commands = [
         (["crawl", "--refresh"], "which crawl"),
-        (["crawl", tmp_path / "none", "--refresh"], "is no crawl folder"),
+        (["crawl", tmp_path / "none", "--refresh"], "is not a crawl folder"),
         (["crawl", place, "--refresh"], "is no crawl folder"),
         (["crawl", SEED, "--refresh"], "is no crawl folder"),
         (["crawl", place, "--refresh", "--seeds-from", place], "--seeds-from is for a new crawl"),
@@ -94,11 +94,11 @@ def test_an_empty_crawl_cannot_be_refreshed(tmp_path: Path) -> None:
 
 def test_visits_in_a_sentence() -> None:
     assert visits_in_words(VISITS) == (
-        "142 asked for: 5 new, 7 changed, 128 unchanged (101 of them not sent again), 2 missing; 4,020 not due; "
+        "142 looked at: 5 new, 7 changed, 128 unchanged (101 of them not sent again), 2 missing; 4,020 not due; "
         "3 left for later, too many links away"
     )
-    assert visits_in_words({}) == "0 asked for: 0 new, 0 changed, 0 unchanged"
-    assert visits_in_words({"nothing": 2}) == "2 asked for: 0 new, 0 changed, 0 unchanged, 2 new links lead to no page"
+    assert visits_in_words({}) == "0 looked at: 0 new, 0 changed, 0 unchanged"
+    assert visits_in_words({"nothing": 2}) == "2 looked at: 0 new, 0 changed, 0 unchanged, 2 new links lead to no page"
 
 
 def test_what_is_kept_is_told() -> None:
@@ -124,8 +124,8 @@ def test_epochs_fit_a_terminal() -> None:
 
 def test_the_display_of_an_epoch(capsys: pytest.CaptureFixture[str]) -> None:
     figures = dataclasses.replace(FIGURES, epoch=3, visits=VISITS)
-    assert "142 asked for: 5 new" in one_line(rendered(panel(FOLDER, figures)))
-    assert "142 asked for: 5 new" in progress_line(FOLDER, figures)
+    assert "142 looked at: 5 new" in one_line(rendered(panel(FOLDER, figures)))
+    assert "142 looked at: 5 new" in progress_line(FOLDER, figures)
     library = Certificate(0.99, 0.995)
     print_report(Report(FOLDER, "frontier empty", True, 0.0, figures, library))
     told = " ".join(capsys.readouterr().out.split())

@@ -28,22 +28,22 @@ def test_index_then_search(crawl: HandmadeCrawl) -> None:
     assert "pages per CPU-second" in done.stdout
     assert "Nothing had changed" in orienteer("index", crawl.path).stdout
     found = orienteer("search", crawl.path, "apple tree", "-n", 3).stdout
-    assert "12 pages found, 1 to 3; order: blended" in found
+    assert "12 pages found, 1 to 3; order: by words and links" in found
     assert " 1. Tree " in found
     assert "http://a.org/" in found
-    assert "by words" in found
-    assert "local rank" in found
+    assert " by words, no. " in found
+    assert " by links in this crawl\n" in found
     assert "Related: " in found
     second = orienteer("search", crawl.path, "apple tree", "-n", 3, "--page", 2).stdout
     assert "4 to 6" in second
     assert " 4. Tree " in second
 
 
-def test_results_say_how_they_moved(crawl: HandmadeCrawl) -> None:
+def test_results_say_where_they_stand_in_other_orders(crawl: HandmadeCrawl) -> None:
     orienteer("index", crawl.path)
     found = orienteer("search", crawl.path, "apple", "--rank", "local", "--weight", 1).stdout
-    assert "↑" in found
-    assert "from" in found
+    assert "order: by links in this crawl;" in found
+    assert "    no. 4 by words\n" in found
     first = json.loads(orienteer("search", crawl.path, "apple", "--rank", "local", "--weight", 1, "--json").stdout)
     assert first["hits"][0]["url"] == "http://a.org/0"
     assert first["is_current"]
@@ -65,6 +65,14 @@ def test_what_was_not_found(crawl: HandmadeCrawl) -> None:
     done = orienteer("search", crawl.path, "orchrad")
     assert "Nothing found." in done.stdout
     assert "Did you mean: orchard" in done.stdout
+    for query, hint in {
+        "": "The query is empty: type some words.",
+        '"orchrad': "The quote before “orchrad” is not closed.",
+        "foo:orchrad": "There is no field “foo”: it is looked for as a word.",
+    }.items():
+        out = orienteer("search", crawl.path, query).stdout
+        assert hint in out
+        assert "What can be asked for: words," in out
     some = orienteer("search", crawl.path, "apple submarine").stdout
     assert "No page has all of the words" in some
     assert "none on this page" in orienteer("search", crawl.path, "apple", "--page", 9).stdout
@@ -73,7 +81,7 @@ def test_what_was_not_found(crawl: HandmadeCrawl) -> None:
 def test_an_index_that_is_behind_says_so(crawl: HandmadeCrawl) -> None:
     orienteer("index", crawl.path)
     crawl.add({"http://a.org/new": page("New", "apple")})
-    assert "The crawl went on since it was indexed" in orienteer("search", crawl.path, "apple").stdout
+    assert "The crawl has fetched more since it was indexed" in orienteer("search", crawl.path, "apple").stdout
     report = json.loads(orienteer("index", crawl.path, "--json").stdout)
     assert (report["n_read"], report["n_pages"]) == (1, 14)
     rebuilt = json.loads(orienteer("index", crawl.path, "--rebuild", "--json").stdout)

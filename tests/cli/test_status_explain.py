@@ -191,7 +191,7 @@ def test_urls_need_not_be_canonical(whole: Path, text: str) -> None:
 
 
 def test_what_is_no_url_is_one_line(whole: Path) -> None:
-    with pytest.raises(InputError, match="is no address of a page"):
+    with pytest.raises(InputError, match="is not a valid URL"):
         page_facts(whole, "http://")
 
 
@@ -251,15 +251,15 @@ def test_the_status_of_a_crawl_that_is_over(whole: Path, capsys: pytest.CaptureF
         "scope host; at most 2 links from a seed",
         "stopped goal reached: nothing is left to fetch",
         "coverage at least ",
-        "fetched 8 pages: ok (7), redirect (1)",
-        "failed 3 pages: ",
+        "fetched 7 pages\nredirects 1\nskipped 1 file, not HTML\n",
+        "failed 2 pages: ",
         "blocked 3 pages: ",
         "robots.txt (1)",
         "known 0 wait in the frontier; 16 URLs seen",
         "duplicates 1 page repeats another exactly",
         "on disk archive ",
-        "host fetched failed blocked URLs known",
-        "a.test 8 3 3 14",
+        "host fetched skipped failed blocked URLs known",
+        "a.test 7 1 2 3 14",
         "1 host is known by links only",
     ):
         assert statement in text
@@ -275,8 +275,8 @@ def test_the_status_as_json_is_what_the_report_said(whole: Path, capsys: pytest.
     status(whole, json=True)
     told = json.loads(capsys.readouterr().out)
     report = json.loads((whole / "report.json").read_text())
-    for state in ("fetched", "failed", "blocked"):
-        assert told["pages"][state]["n_pages"] == report["figures"][f"n_{state}"]
+    assert told["pages"] == {kind: report["figures"][f"n_{kind}"] for kind in told["pages"]}
+    assert (told["pages"]["fetched"], told["pages"]["redirects"]) == (7, 1)
     assert told["report"] == report
     assert told["report_is_current"]
     assert told["figures"]["certificate"]["lower"] == pytest.approx(report["figures"]["certificate"]["lower"], abs=1e-3)

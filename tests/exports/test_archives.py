@@ -57,6 +57,13 @@ def test_a_warc_holds_the_pages_and_the_redirects_to_them(crawl: Path, tmp_path:
     assert found[VISIT].decode() == SITE[VISIT]
 
 
+def test_a_warc_need_not_be_compressed(crawl: Path, tmp_path: Path) -> None:
+    ori.export(crawl, "warc", tmp_path / "all.warc.gz")
+    ori.export(crawl, "warc", tmp_path / "all.warc")
+    assert (tmp_path / "all.warc").read_bytes().startswith(b"WARC/1.")
+    assert dict(warcio_responses(tmp_path / "all.warc")) == dict(warcio_responses(tmp_path / "all.warc.gz"))
+
+
 def test_a_warc_goes_round(crawl: Path, tmp_path: Path) -> None:
     """What is read from it is what the crawl knows of the web, but for what failed."""
     ori.export(crawl, "warc", tmp_path / "all.warc.gz")

@@ -71,7 +71,7 @@ def test_pages_are_counted_by_state_outcome_and_host(folder: CrawlFolder) -> Non
     assert found.outcomes(PageState.FAILED) == {"http 404": 1}
     assert found.outcomes(PageState.BLOCKED) == {"robots.txt": 1}
     assert (found.n_duplicates, found.n_near_duplicates) == (1, 0)
-    assert found.hosts == (HostPages("a.test", 2, 1, 0, 0, 4), HostPages("b.test", 0, 0, 0, 1, 1))
+    assert found.hosts == (HostPages("a.test", 2, 0, 0, 1, 0, 4), HostPages("b.test", 0, 0, 0, 0, 1, 1))
     assert (found.n_hosts, found.n_hosts_known) == (2, 3)
     assert (found.first_time, found.last_time) == (1000.0, 1003.0)
     assert found.plan == PLAN
@@ -157,9 +157,10 @@ def test_the_facts_are_json(folder: CrawlFolder) -> None:
     told = json.loads(json.dumps(folder_status(folder.path).as_dict()))
     assert told["is_running"]
     assert told["settings"]["crawl"]["until"] == 0.9
-    assert told["pages"]["failed"] == {"n_pages": 1, "outcomes": {"http 404": 1}}
-    counts = {"n_fetched": 2, "n_failed": 1, "n_skipped": 0, "n_blocked": 0, "n_known": 4}
-    assert told["hosts"][0] == {"host": "a.test"} | counts
+    assert told["pages"] == {"fetched": 2, "redirects": 0, "skipped": 0, "failed": 1, "blocked": 1}
+    assert told["outcomes"]["failed"] == {"http 404": 1}
+    kinds = {"n_fetched": 2, "n_redirects": 0, "n_skipped": 0, "n_failed": 1, "n_blocked": 0, "n_known": 4}
+    assert told["hosts"][0] == {"host": "a.test"} | kinds
     assert told["figures"]["certificate"]["lower"] == 0.5
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import orienteer as ori
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.answers import redirect_to
 from orienteer.fake_web.graph_site import GraphSite
@@ -31,6 +32,7 @@ def test_pages_outside_the_scope_are_left_out(tmp_path: Path) -> None:
     assert graph.urls is not None
     assert list(graph.urls) == ["http://a.test/", "http://a.test/b", "http://a.test/c"]
     assert [graph.links(page).tolist() for page in range(3)] == [[1, 2], [], [1]]
+    assert ori.LinkGraph.load(tmp_path) == graph, "a crawl folder can be read as graphs are"
 
 
 def test_what_is_done_and_what_repeats_another_page(tmp_path: Path) -> None:

@@ -127,13 +127,16 @@ def test_a_goal_that_is_reached_must_be_raised(web: FakeWeb, tmp_path: Path) -> 
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=10)
     found = folder_status(folder)
-    assert resume_refusal(found) == "the budget of 10 pages is spent; allow more to go on"
+    assert resume_refusal(found) == "the budget of 10 pages is spent; allow more to resume"
     assert resume_refusal(found, budget=10) is not None
     assert resume_refusal(found, budget=11) is None
+    assert resume_refusal(found, until=1.0) is None, "everything, whatever the budget was"
+    assert resume_refusal(found, until=1.0, budget=10) is not None
     crawled(web, web.site.seeds, folder, until=0.3)
     found = folder_status(folder)
     assert "30 % is proved already" in (resume_refusal(found) or "")
     assert resume_refusal(found, until=0.4) is None
+    assert resume_refusal(found, until=1.0) is None
     with CrawlFolder.open(folder):
         assert resume_refusal(folder_status(folder)) == "the crawl is running"
 

@@ -14,6 +14,7 @@ import orienteer as ori
 from orienteer.crawl.crawl import Goal
 from orienteer.live import figures as module
 from orienteer.live.figures import Watch, dead_mass
+from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 
@@ -50,6 +51,8 @@ class Running(SimpleNamespace):
             ledger=SimpleNamespace(
                 crawl=crawl,
                 reader=None,
+                epoch=None,
+                database=SimpleNamespace(counts=lambda: SimpleNamespace(by_outcome={"unwanted type": 0})),
                 seen=_Seen(),
                 figures=None,
                 number=0,
@@ -161,16 +164,29 @@ def test_the_time_left_to_a_budget(clock: Clock) -> None:
     assert seen.look().left_s == 0.0
 
 
-def test_the_time_left_to_a_coverage_goes_by_the_rise_of_what_is_proved(clock: Clock) -> None:
+def test_the_time_left_to_a_coverage_lies_between_two_estimates(clock: Clock) -> None:
     live = Running(Goal(until=0.9))
     seen = watch(live)
     before = seen.look()
+    assert before.left_s is None
     live.fetch(20)
     clock.now += 10.0
     after = seen.look()
     rise = (after.certificate.lower - before.certificate.lower) / 10.0
     assert rise > 0
-    assert after.left_s == pytest.approx((0.9 - after.certificate.lower) / rise)
+    assert after.least_left_s is not None
+    assert after.left_s is not None
+    assert after.least_left_s == pytest.approx((0.9 - after.certificate.lower) / rise)
+    assert after.left_s > after.least_left_s
+
+
+def test_nothing_is_left_when_it_is_over(clock: Clock) -> None:
+    live = Running(Goal(until=0.9))
+    seen = watch(live)
+    live.fetch(20)
+    clock.now += 10.0
+    assert seen.look(exact=True, why=StopReason.COVERAGE).left_s == 0.0
+    assert seen.look(exact=True, why=StopReason.INTERRUPTED).left_s is None
 
 
 def test_of_two_goals_the_nearer_counts(clock: Clock) -> None:

@@ -281,6 +281,8 @@ def test_a_host_that_dies_is_given_up_and_its_pages_say_so(tmp_path: Path) -> No
     assert len({url for url in told.fetched_urls() if "dies" in url}) == 10
     assert report.figures.n_hosts_given_up == 1
     assert report.figures.certificate.blocked > 0.01
+    assert report.n_given_up >= 1
+    assert not report.goal_reached, "every page was asked for, and a host is missing"
     assert {row.outcome for url, row in told.rows.items() if row and row.state == PageState.BLOCKED} <= {
         "host given up", "no connection", "broken answer",
     }  # fmt: skip

@@ -170,7 +170,7 @@ def test_graphs_that_no_crawl_can_start_from(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no page in it"):
         start_pages(path)
     LinkGraph.from_links(2, [0], [1], urls=["A title", "http://a.test/"]).save(path)
-    with pytest.raises(InputError, match="web.npz: 'A title' was chosen, and is no URL that a crawl could start from"):
+    with pytest.raises(InputError, match="web.npz: 'A title' was chosen, and is not a URL"):
         start_pages(path, StartSettings(1))
     values = tmp_path / "values.txt"
     values.write_text("-1\n0\n")

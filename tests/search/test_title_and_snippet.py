@@ -90,7 +90,26 @@ def test_several_texts_are_read_as_one_by_one(tmp_path: Path) -> None:
 def test_a_snippet_begins_with_the_block_of_its_first_word() -> None:
     marker = Marker(parse("bridge"), "en")
     menu = "Home\nShelves Groups Join\nThe iron bridge\nIt is old, and carries a road. " + "More of it. " * 40
-    assert marker.snippet(menu).plain.startswith("… The iron bridge It is old")
+    assert marker.snippet(menu).plain.startswith("The iron bridge It is old")
     far = "Home\n" + "word " * 30 + "and then the bridge at last"
     assert marker.snippet(far).plain.startswith("… word word")
     assert marker.snippet("The bridge\nof stone").plain == "The bridge of stone"
+
+
+def test_a_snippet_begins_with_the_sentence_of_its_first_word_if_that_is_near() -> None:
+    marker = Marker(parse("bridge"), "en")
+    text = "word " * 100 + "It ends here. " + "Quite some words before we come to the old bridge at last"
+    assert marker.snippet(text).plain == "Quite some words before we come to the old bridge at last"
+    version = "word " * 100 + "as of 3. 5 words before we come to the old iron bridge"
+    assert marker.snippet(version).plain.startswith("… "), "a number is no sentence"
+    assert marker.snippet("a b c " * 4 + "bridge").plain.startswith("a b c"), "it begins with the text"
+
+
+def test_a_snippet_does_not_repeat_the_title() -> None:
+    marker = Marker(parse("bridge"), "en")
+    text = "The iron bridge\nIt is old. The bridge carries a road."
+    assert marker.snippet(text, "The Iron Bridge – Town").plain == "It is old. The bridge carries a road."
+    assert marker.snippet(text, "Another title").plain.startswith("The iron bridge It is old")
+    assert marker.snippet("The iron bridge\nIt is old.", "The iron bridge").plain == "It is old."
+    marks = marker.snippet(text, "The iron bridge").html
+    assert marks == "It is old. The <mark>bridge</mark> carries a road."

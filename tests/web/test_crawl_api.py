@@ -153,7 +153,7 @@ def test_what_the_crawl_says_itself_is_shown(web: FakeWeb, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("goal", "status", "said"),
     [
-        ({"until": 2}, 422, "less than 1"),
+        ({"until": 2}, 422, "less than or equal to 1"),
         ({"until": "much"}, 422, "number"),
         ({"budget": 0}, 422, "greater than or equal to 1"),
         ({}, 409, "the budget of 3 pages is spent"),

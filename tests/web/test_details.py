@@ -64,7 +64,7 @@ def test_an_unknown_page_is_404_and_says_so(client: httpx.Client) -> None:
 def test_what_is_no_address_of_a_page_is_refused(client: httpx.Client, url: str) -> None:
     answer = client.get("/api/page", params={"url": url})
     assert answer.status_code == 400
-    assert "is no address of a page" in answer.json()["error"]
+    assert "is not a valid URL" in answer.json()["error"]
     page = client.get("/page", params={"url": url})
     assert page.status_code == 400
     assert 'href="javascript' not in page.text

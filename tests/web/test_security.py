@@ -172,3 +172,11 @@ def test_programs_show_the_token_in_a_header(guarded: httpx.Client) -> None:
 
 def test_behind_a_token_the_machine_may_have_any_name(guarded: httpx.Client) -> None:
     assert guarded.get("/", headers={"Host": "machine.example"}).status_code == 401
+
+
+@pytest.mark.parametrize("target", ["/", "/crawl", "/?q=sea", "/map"])
+def test_pages_answer_head_without_a_page(client: httpx.Client, target: str) -> None:
+    answer = client.head(target)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == client.get(target).headers["content-type"]
+    assert client.head("/api/crawl/events").status_code == 405, "it would never end"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,13 +99,18 @@ class OpenEstimate(NamedTuple):
 
 
 @contextmanager
-def opened_estimate(path: Path, settings: EstimateSettings, again: bool = False) -> Iterator[OpenEstimate]:
+def opened_estimate(
+    path: Path, settings: EstimateSettings, again: bool = False, allow_private: bool = False
+) -> Iterator[OpenEstimate]:
     """The surroundings of the crawl in this folder, ready to be fetched; `again`: those fetched before are removed.
 
-    The folder is locked meanwhile: what is estimated belongs to the crawl as it is now.
+    Private addresses are allowed where the crawl allows them, or with `allow_private`. The folder is
+    locked meanwhile: what is estimated belongs to the crawl as it is now.
     """
     with CrawlFolder.open(path) as crawl:
         plan = around_plan(CrawlPlan.of_folder(crawl))
+        if allow_private:
+            plan = replace(plan, fetch=replace(plan.fetch, allow_private=True))
         if again:
             remove_crawl(outside_of(path))
         warm_up(plan)

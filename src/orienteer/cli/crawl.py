@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.goal_option import BUDGET_HELP, UNTIL_HELP, GoalOptions
 from orienteer.cli.hook_option import HOOK
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
@@ -29,12 +30,10 @@ _FOCUSED = "scent"  # the policy of a crawl with a topic, where none is named
 
 
 def crawl(
-    places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Where to start; or a crawl folder to go on."),
+    places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Where to start; or a crawl folder to resume."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The crawl folder; default: named after the host."),
-    until: float | None = typer.Option(
-        None, help="Stop when this coverage is proved, such as 0.98.", rich_help_panel=_GOAL
-    ),
-    budget: int | None = typer.Option(None, help="Stop after this many pages.", rich_help_panel=_GOAL),
+    until: str | None = typer.Option(None, metavar="SHARE", help=UNTIL_HELP, rich_help_panel=_GOAL),
+    budget: str | None = typer.Option(None, metavar="N", help=BUDGET_HELP, rich_help_panel=_GOAL),
     policy: str | None = typer.Option(
         None,
         "--policy",
@@ -49,7 +48,7 @@ def crawl(
         rich_help_panel=_GOAL,
     ),
     refresh: bool = typer.Option(
-        False, "--refresh", help="Look at the pages of a crawl folder again: what is new, what has changed."
+        False, "--refresh", help="Fetch the pages of a crawl folder again: what is new, what has changed."
     ),
     by_certificate: bool | None = typer.Option(
         None, "--by-certificate", help="Stop by the certificate, whatever the policy.", rich_help_panel=_GOAL
@@ -86,11 +85,15 @@ def crawl(
     scope: str | None = typer.Option(
         None, help="host, site, prefix (the seeds' folders) or web.", rich_help_panel=_SCOPE
     ),
-    allow: list[str] = typer.Option([], help="Only URLs in which this pattern is found.", rich_help_panel=_SCOPE),
-    deny: list[str] = typer.Option([], help="No URL in which this pattern is found.", rich_help_panel=_SCOPE),
+    allow: list[str] = typer.Option(
+        [], help="Only URLs that match this pattern (a regular expression).", rich_help_panel=_SCOPE
+    ),
+    deny: list[str] = typer.Option(
+        [], help="No URL that matches this pattern (a regular expression).", rich_help_panel=_SCOPE
+    ),
     max_depth: int | None = typer.Option(None, help="At most so many links from a seed.", rich_help_panel=_SCOPE),
     content_type: list[str] = typer.Option(
-        [], help="What to keep besides HTML, such as application/pdf or text/*.", rich_help_panel=_SCOPE
+        [], help="What to keep in addition to HTML, such as application/pdf or text/*.", rich_help_panel=_SCOPE
     ),
     duplicates: str | None = typer.Option(
         None, help="Exact duplicates: report, merge (into the page seen first) or off.", rich_help_panel=_SCOPE
@@ -103,19 +106,19 @@ def crawl(
     ),
     connections: int | None = typer.Option(None, help="Requests to a host at once (1).", rich_help_panel=_POLITE),
     user_agent: str | None = typer.Option(
-        None, help="How to introduce ourselves; say how you can be reached.", rich_help_panel=_POLITE
+        None, help="The User-Agent; say how you can be reached.", rich_help_panel=_POLITE
     ),
     ignore_robots: bool | None = typer.Option(
-        None, "--ignore-robots", help="Do not ask for robots.txt: for your own hosts only.", rich_help_panel=_POLITE
+        None, "--ignore-robots", help="Ignore robots.txt: for your own hosts only.", rich_help_panel=_POLITE
     ),
     sitemaps: bool | None = typer.Option(
         None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE
     ),
-    workers: int | None = typer.Option(None, help="Fetches under way at once (32).", rich_help_panel=_NET),
+    workers: int | None = typer.Option(None, help="Requests in flight at once (32).", rich_help_panel=_NET),
     fetcher: str | None = typer.Option(
         None,
         metavar="NAME",
-        help="Who fetches: libcurl, archive:path=DIR (what another crawl has archived), or a plug-in.",
+        help="What fetches: libcurl, archive:path=DIR (what another crawl has archived), or a plug-in.",
         rich_help_panel=_NET,
     ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
@@ -131,7 +134,7 @@ def crawl(
     no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, whichever the crawl was begun with."),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
     index: bool = typer.Option(
-        False, "--index", help="Make it searchable: now and then meanwhile, and at the end.", rich_help_panel=_OUTPUT
+        False, "--index", help="Make it searchable, while it runs and at the end.", rich_help_panel=_OUTPUT
     ),
     metrics: int | None = typer.Option(
         None, metavar="PORT", help="Serve figures for Prometheus (extra: metrics).", rich_help_panel=_OUTPUT
@@ -156,9 +159,11 @@ def crawl(
     from orienteer.cli.metrics_server import check_metrics
 
     check_metrics(metrics)
+    goal = GoalOptions.of(until, budget)
     given: dict[str, dict[str, Any]] = {
         "crawl": {
-            "policy": policy, "damping": damping, "until": until, "budget": budget, "by_certificate": by_certificate,
+            "policy": policy, "damping": damping, "until": goal.until, "budget": goal.budget,
+            "by_certificate": by_certificate,
             "workers": workers, "robots": None if ignore_robots is None else not ignore_robots, "sitemaps": sitemaps,
             "duplicates": duplicates, "near_duplicates": near_duplicates,
         },
@@ -181,7 +186,7 @@ def crawl(
     hooks = _hooks(hook, no_hooks)
     given["crawl"]["hooks"] = names_of(hooks)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
-    folder, plan = _planned(places or [], output, settings, given, start)
+    folder, plan = _planned(places or [], output, settings, given, start, goal)
     run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks)
 
 
@@ -193,6 +198,7 @@ def run(
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
 
+    is_new = not (folder / "crawl.db").exists()
     with ExitStack() as stack:
         # Before anything is opened: a port that is taken is known at once.
         from orienteer.cli import crawl_display, metrics_server
@@ -202,6 +208,7 @@ def run(
             say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
         with waiting(folder, quiet or json):
             from orienteer.live import session
+            from orienteer.live.seed_check import nothing_crawled
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
@@ -210,21 +217,23 @@ def run(
             say(live.ledger.folder.upgrade)
         stack.enter_context(stoppable(live))
         index_if_due = stack.enter_context(indexed_beside(folder, index))
-        with crawl_display.shown(folder, quiet or json) as show:
+        with crawl_display.shown(folder, quiet) as show:
 
             def watch(figures: Figures) -> None:
                 show(figures, live.stop_wanted)
                 publish(figures)
                 index_if_due()
 
-            report = session.run(live, watch)
+            report = session.run(live, watch, None if quiet else say)
+        if is_new and not report.has_pages and report.stopped_because is not StopReason.INTERRUPTED:
+            raise nothing_crawled(report.lost_seeds)  # the folder is removed with it
     is_over = report.stopped_because is not StopReason.INTERRUPTED
     indexed = indexed_at_the_end(folder, quiet or json) if index and is_over else None
     with display.ignore_broken_pipe():
         if json:
             display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))
         else:
-            crawl_display.print_report(report)
+            crawl_display.print_report(report, quiet, is_indexed=index)
             if index:
                 print_indexed(folder, indexed)
     if not report.goal_reached:
@@ -237,18 +246,14 @@ def _planned(
     settings: Path | None,
     given: dict[str, dict[str, Any]],
     start: SeedsFrom | None,
+    goal: GoalOptions,
 ) -> tuple[Path, CrawlPlan]:
     """The folder and the plan; `given` are the options."""
     from orienteer.ledger.plan import canonical_seeds
     from orienteer.store.folder_files import settings_of_folder
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
-    for place in () if continues else places:
-        if place.startswith(("/", "./", "../", "~")):  # or a slip of the pen would become the name of a host
-            raise InputError(
-                f"{place}: no such crawl folder; to begin a crawl, name a page, such as https://example.org"
-            )
-    seeds = () if continues else canonical_seeds(places)
+    seeds = () if continues else canonical_seeds([_expect_url(place) for place in places])
     folder = Path(places[0]) if continues else output or _named_after(seeds)
     stored = None if folder is None else settings_of_folder(folder)
     if start is not None and folder is not None and stored is not None:
@@ -257,16 +262,30 @@ def _planned(
     elif start is not None and not continues:
         # It may take long to choose seeds: what is wrong with the other settings is said before.
         given["crawl"] |= {"seeds": (_ANY_PAGE,), "trust": ()}
-        _plan(None, None, settings, given)
+        _plan(None, None, settings, given, goal)
         chosen = start.chosen(seeds)
         seeds, given["crawl"]["trust"] = chosen.seeds, chosen.trust
         folder = folder or _named_after(seeds)
         stored = None if folder is None else settings_of_folder(folder)
     if folder is None:
-        raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to go on with")
+        raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to resume")
     if seeds:
         given["crawl"]["seeds"] = seeds
-    return folder, _plan(folder, stored, settings, given)
+    return folder, _plan(folder, stored, settings, given, goal)
+
+
+def _expect_url(place: str) -> str:
+    """A page as somebody typed it; what looks like the name of a folder is none.
+
+    `localhost:8000` and addresses of this machine are asked by http, where no scheme says otherwise.
+    """
+    if "://" in place:
+        return place
+    host = place.partition("/")[0]
+    if place.startswith(("/", ".", "~")) or not ("." in host or ":" in host or host == "localhost"):
+        raise InputError(f"{place}: no such crawl folder; to begin a crawl, name a page, such as https://example.org")
+    is_this_machine = host.partition(":")[0] == "localhost" or host.startswith(("127.", "[::1]"))
+    return f"http://{place}" if is_this_machine else place
 
 
 def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | None) -> None:
@@ -279,7 +298,7 @@ def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | Non
     if place is None:
         raise InputError("--refresh: which crawl? Name its folder")
     if settings_of_folder(Path(place)) is None:
-        raise InputError(f"--refresh: {place} is no crawl folder, so there is nothing to look at again")
+        raise InputError(f"--refresh: {place} is not a crawl folder, so there is nothing to refresh")
 
 
 def _named_after(seeds: tuple[str, ...]) -> Path | None:
@@ -290,7 +309,11 @@ def _named_after(seeds: tuple[str, ...]) -> Path | None:
 
 
 def _plan(
-    folder: Path | None, stored: str | None, settings: Path | None, given: dict[str, dict[str, Any]]
+    folder: Path | None,
+    stored: str | None,
+    settings: Path | None,
+    given: dict[str, dict[str, Any]],
+    goal: GoalOptions,
 ) -> CrawlPlan:
     """What the folder was made with, the settings file over it, the options over both."""
     from orienteer.ledger.plan import CrawlPlan, tables_of
@@ -301,9 +324,9 @@ def _plan(
     if settings is not None:
         tables.append(tables_in(settings))
     where = str(settings) if settings is not None else str(settings_path)
-    merged_tables = merged(*tables, given)
+    merged_tables = merged(goal.kept(merged(*tables)), given)
     if not merged_tables.get("crawl", {}).get("seeds"):
-        raise InputError(f"{folder} is no crawl folder; to begin a crawl, name the pages to start from")
+        raise InputError(f"{folder} is not a crawl folder; to begin a crawl, name the pages to start from")
     return CrawlPlan.of_tables(merged_tables, where)
 
 

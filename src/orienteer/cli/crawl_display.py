@@ -1,7 +1,8 @@
 """What `orienteer crawl` shows while it runs, and what it says at the end.
 
-While it runs: a panel on a terminal, a line every ten seconds in a log file, both on stderr. At the end: a report on
-stdout. Bounds are rounded so that what is said stays true, in the bar as in the figures.
+While it runs: a panel on a terminal; elsewhere a line every ten seconds, and when much has been proved. Both are on
+stderr. At the end: a report on stdout, and what one may do next. Bounds are rounded so that what is said stays true, in
+the bar as in the figures.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.hook_option import failures_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.graph.coverage import Certificate
-from orienteer.inspect.status_in_words import certificate_in_words, ending, epoch_in_words, interval, out_of_reach
+from orienteer.inspect.status_in_words import (
+    certificate_in_words,
+    ending,
+    epoch_in_words,
+    interval,
+    lost_in_words,
+    out_of_reach,
+)
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
 
@@ -37,7 +45,9 @@ if TYPE_CHECKING:
     from orienteer.live.session import Report
 
 _PANEL_EVERY_S = 0.25
+_FIRST_LINE_S = 2.0
 _LINE_EVERY_S = 10.0
+_MILESTONES = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99)  # proved coverages that are worth a line
 # Columns to the right of the panel: terminals write ^C there for each Ctrl-C. On the next line it would leave the panel
 # one line lower than it was drawn, and a part of it behind.
 _ROOM_FOR_ECHO = 4
@@ -103,22 +113,29 @@ class PanelShow:
 
 
 class LineShow:
-    """A line of plain text now and then."""
+    """A line of plain text every ten seconds, and whenever a milestone is proved."""
 
     def __init__(self, folder: Path, clock: Clock = time.monotonic) -> None:
         self._folder = folder
         self._clock = clock
-        self._next = clock() + _LINE_EVERY_S
+        self._next = clock() + _FIRST_LINE_S
+        self._earliest = self._next  # milestones do not come faster than a line a second
+        self._n_passed = 0
 
     def is_due(self) -> bool:
-        return self._clock() >= self._next
+        return self._clock() >= self._earliest
 
     def __call__(self, figures: Figures, stop_wanted: int = 0) -> None:
-        if self.is_due():
+        now = self._clock()
+        if now < self._earliest:
+            return
+        n_passed = sum(figures.certificate.lower >= milestone for milestone in _MILESTONES)
+        if now >= self._next or n_passed > self._n_passed:
             # Whoever read our lines may have left; that is no reason to end a crawl.
             with contextlib.suppress(OSError):
                 print(progress_line(self._folder, figures, stop_wanted), file=sys.stderr, flush=True)
-            self._next = self._clock() + _LINE_EVERY_S
+            self._next, self._earliest = now + _LINE_EVERY_S, now + 1.0
+            self._n_passed = n_passed
 
 
 def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
@@ -137,7 +154,7 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     add_fact(rows, "speed", _speed(figures))
     add_fact(rows, "hosts", _hosts(figures))
     add_fact(rows, "errors", _errors(figures) or "none")
-    add_fact(rows, "time", f"{duration(figures.elapsed_s)}; left: {time_left(figures.left_s)}")
+    add_fact(rows, "time", f"{duration(figures.elapsed_s)} so far; left: {_left(figures)}")
     rows.add_row()
     rows.add_row("", _footer(figures, stop_wanted))
     return Panel(rows, title=Text(plain(str(folder), 60), "bold"), title_align="left", border_style="dim")
@@ -150,9 +167,9 @@ def progress_line(folder: Path, figures: Figures, stop_wanted: int = 0) -> str:
         f"on topic: {_on_topic(figures)}" if figures.n_on_topic is not None else "",
         f"{counted(figures.n_frontier, 'page')} waiting",
         f"{figures.pages_per_s:.1f} pages/s",
-        _bounds(figures),
+        f"coverage {_bounds(figures)}",
         f"running for {duration(figures.elapsed_s)}",
-        f"left: {time_left(figures.left_s)}" if figures.left_s is not None else "",
+        f"left: {_left(figures)}",
         "stopping" if stop_wanted else "",
     ]
     return f"{plain(str(folder))}: " + "; ".join(part for part in parts if part)
@@ -184,12 +201,14 @@ class CoverageBar:
         return Measurement(min(20, options.max_width), options.max_width)
 
 
-def print_report(report: Report) -> None:
-    """What came of a run, and what one may do next."""
+def print_report(report: Report, quiet: bool = False, is_indexed: bool = False) -> None:
+    """What came of a run, and, unless `quiet`, what one may do next."""
     out = display.console()
     out.print(_report_rows(report))
+    if quiet:
+        return
     out.print()
-    for command, why in _next_commands(report):
+    for command, why in _next_commands(report, is_indexed):
         # Commands are there to be copied: they are not broken into lines, however long the name of the folder.
         out.print(Text.assemble((command, "bold"), (f"   {why}", "dim")), soft_wrap=True)
 
@@ -200,7 +219,12 @@ def _report_rows(report: Report) -> Table:
     style = "green" if report.goal_reached else "yellow"
     verdict = "reached" if report.goal_reached else "not reached"
     why = ending(report.stopped_because, figures.until, figures.budget)
+    if report.n_given_up and report.stopped_because == StopReason.FRONTIER_EMPTY:
+        n_pages = counted(report.n_given_up, "page was", "pages were")
+        why += f"; {n_pages} given up because their hosts could not be reached"
     rows.add_row("goal", Text.assemble((verdict, style), f": {why}"))
+    if report.lost_seeds:
+        add_fact(rows, "seeds lost", lost_in_words(report.lost_seeds))
     if report.library is None:
         add_fact(rows, "coverage", certificate_in_words(figures.certificate))
         add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
@@ -221,28 +245,45 @@ def _report_rows(report: Report) -> Table:
     return rows
 
 
-def _next_commands(report: Report) -> list[tuple[str, str]]:
+def _next_commands(report: Report, is_indexed: bool) -> list[tuple[str, str]]:
     """Commands to try, and what for, in a column."""
     folder = shlex.quote(plain(str(report.folder)))
-    commands = [
+    commands = [(f"orienteer crawl {folder}{options}", why) for options, why in _ways_on(report)]
+    if report.figures.n_fetched:
+        commands += [
+            *[(f"orienteer index {folder}", "make it searchable")] * (not is_indexed),
+            (f'orienteer search {folder} "some words"', "find pages"),
+            (f"orienteer serve {folder}", "see it in the browser"),
+        ]
+    commands += [
         (f"orienteer status {folder}", "the crawl in figures, host by host"),
-        (f"orienteer explain {folder} URL", "what became of a page, and why"),
+        (f"orienteer explain {folder} URL", "what happened to a page, and why"),
     ]
-    if Outcome.FORBIDDEN_ADDRESS in report.figures.outcomes:
-        commands.append((f"orienteer crawl {folder} --refresh --allow-private", "if the addresses are your own"))
-    if report.stopped_because == StopReason.INTERRUPTED:
-        commands.insert(0, (f"orienteer crawl {folder}", "go on"))
-    elif report.stopped_because == StopReason.BUDGET:
-        commands.insert(0, (f"orienteer crawl {folder} --budget {2 * report.figures.n_done}", "go on"))
-    else:
-        commands.append((f"orienteer crawl {folder} --refresh", "later: look again"))
     width = max(len(command) for command, _ in commands)
     return [(command.ljust(width), why) for command, why in commands]
+
+
+def _ways_on(report: Report) -> list[tuple[str, str]]:
+    """Options of `orienteer crawl` with which it is worth to go on, and what for."""
+    figures, why = report.figures, report.stopped_because
+    if Outcome.FORBIDDEN_ADDRESS in figures.outcomes:
+        return [(" --refresh --allow-private", "if the addresses are your own")]
+    if why == StopReason.INTERRUPTED:
+        return [("", "resume it")]
+    if why == StopReason.BUDGET:
+        return [(f" --budget {2 * figures.n_done}", "fetch more pages"), (" --until 1", "fetch everything")]
+    if why == StopReason.COVERAGE and figures.n_frontier:
+        return [(" --until 1", "fetch the rest, too"), (" --refresh", "later: see what has changed")]
+    return [(" --refresh", "try the others again" if report.n_given_up else "later: see what has changed")]
 
 
 def _bounds(figures: Figures) -> str:
     goal = f", goal {goal_share(figures.until)}" if figures.until is not None else ""
     return interval(figures.certificate) + goal
+
+
+def _left(figures: Figures) -> str:
+    return time_left(figures.left_s, figures.least_left_s)
 
 
 def _other_goal(figures: Figures) -> str:
@@ -255,10 +296,9 @@ def _other_goal(figures: Figures) -> str:
 def _pages(figures: Figures) -> str:
     if figures.epoch:
         return visits_in_words(figures.visits)
-    return (
-        f"{figures.n_fetched:,} fetched, {figures.n_failed:,} failed, {figures.n_skipped:,} skipped, "
-        f"{figures.n_blocked:,} blocked"
-    )
+    seldom = ((figures.n_redirects, "redirect", "redirects"), (figures.n_skipped, "skipped", "skipped"))
+    more = "".join(f", {counted(n, one, many)}" for n, one, many in seldom if n)
+    return f"{figures.n_fetched:,} fetched{more}, {figures.n_failed:,} failed, {figures.n_blocked:,} blocked"
 
 
 def _on_topic(figures: Figures) -> str:
@@ -276,15 +316,16 @@ def _topical(proved: Certificate | None) -> str:
 
 
 def _speed(figures: Figures) -> str:
-    return f"{figures.pages_per_s:.1f} pages/s, {figures.n_under_way:,} under way, {size(figures.n_bytes)} received"
+    return f"{figures.pages_per_s:.1f} pages/s, {figures.n_under_way:,} in flight, {size(figures.n_bytes)} received"
 
 
 def _hosts(figures: Figures) -> str:
-    return f"{figures.n_hosts:,} known, {figures.n_hosts_resting:,} resting, {figures.n_hosts_given_up:,} given up"
+    waiting = f"{figures.n_hosts_resting:,} waiting after errors"
+    return f"{figures.n_hosts:,} known, {waiting}, {figures.n_hosts_given_up:,} given up"
 
 
 def _errors(figures: Figures) -> str:
-    errors = {kind: n for kind, n in figures.outcomes.items() if kind not in NO_ERRORS}
+    errors = {kind: n for kind, n in figures.outcomes.items() if kind not in (*NO_ERRORS, Outcome.UNWANTED_TYPE)}
     return tally(errors, _KINDS_OF_ERROR)
 
 
@@ -305,8 +346,8 @@ def _this_run(figures: Figures) -> str:
 
 def _footer(figures: Figures, stop_wanted: int) -> Text:
     if stop_wanted == 0:
-        return Text("Ctrl-C finishes what is under way; twice stops at once", "dim")
+        return Text("Ctrl-C finishes the requests in flight; twice stops at once", "dim")
     if stop_wanted == 1:
-        fetches = counted(figures.n_under_way, "fetch", "fetches")
-        return Text(f"Stopping: {fetches} under way; Ctrl-C again stops at once", "bold yellow")
+        fetches = counted(figures.n_under_way, "request")
+        return Text(f"Stopping: {fetches} in flight; Ctrl-C again stops at once", "bold yellow")
     return Text("Stopping at once", "bold yellow")

@@ -42,7 +42,7 @@ def choose_seeds(stage: Stage) -> StartPages:
         by_chance = _reached_by_chance(first)
     found = start.selection
     stage.say(
-        f"A first look from the home page of the town hall: {seen.figures.n_done:,} pages fetched, {found.n_pages:,} "
+        f"A first look from the home page of the town hall: {seen.figures.n_done:,} pages asked for, {found.n_pages:,} "
         f"known. Of these, {len(start.seeds)} are chosen that reach the most within {_HOPS} links: "
         f"{display.share(found.value, found.total_value)} of the value of them all. {_N_SEEDS} pages drawn at random "
         f"reach {100 * by_chance:.0f} % on average. Each seed is trusted for what it adds."
@@ -141,9 +141,9 @@ def _tell_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     add_fact(rows, "killed", _after_the_kill(stage, killed))
     proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
     reached = "is proved" if report.goal_reached else f"is not proved ({report.stopped_because})"
-    add_fact(rows, "goal", f"{goal_share(GOAL)} {reached} after {figures.n_done:,} pages: {proof}")
+    add_fact(rows, "goal", f"{goal_share(GOAL)} {reached} after asking for {figures.n_done:,} pages: {proof}")
     add_fact(rows, "left out", f"all that waits in the frontier can cost {percent(proved.frontier, up=True)} at most")
-    trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and behind them is no end"
+    trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and they never end"
     add_fact(rows, "a trap", trap)
     pages = counted(figures.n_blocked, "page")
     blocked = f"robots.txt forbids {pages}: up to {percent(proved.blocked, up=True)} is out of reach"
@@ -159,9 +159,7 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
     asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
     again = len(asked & killed.urls)
     of_these = f"{counted(again, 'page')} of these" if again else "no page of these"
-    return (
-        f"by kill -9, with {len(killed.urls):,} pages acknowledged; another run went on, and fetched {of_these} again"
-    )
+    return f"by kill -9, with {len(killed.urls):,} pages stored; another run resumed it, and fetched {of_these} again"
 
 
 def _calendar_pages(folder: Path) -> tuple[int, int]:
@@ -190,7 +188,7 @@ def _failures(folder: Path) -> str:
 
 
 def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) -> None:
-    headings = [("order", False), ("pages fetched", True), ("of the calendar", True), ("proved", True)]
+    headings = [("order", False), ("pages asked for", True), ("of the calendar", True), ("proved", True)]
     table = display.columns_table(None, *headings)
     for name, report, folder in (("certified", ours, stage.folder), ("breadth-first", simple, simple_folder)):
         figures = report.figures

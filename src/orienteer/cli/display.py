@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _PATIENCE_S = 0.7
+_WIDE = 10_000
 
 
 @contextmanager
@@ -58,8 +60,9 @@ def _new_bars() -> Any:
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("so far,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
@@ -82,7 +85,7 @@ def silence_stdout() -> None:
 
 
 def console() -> Console:
-    """Where tables are printed."""
+    """Where tables are printed. In a pipe or a file lines are as long as they are: no URL is broken in two."""
     from rich.console import Console
 
     class LeavingConsole(Console):
@@ -90,7 +93,9 @@ def console() -> Console:
             """Rich would end the process with exit code 1."""
             raise BrokenPipeError(errno.EPIPE, "nobody reads on")
 
-    return LeavingConsole(highlight=False)
+    # As wide as a terminal, or as COLUMNS says, which is asked for where there is none.
+    width = None if sys.stdout.isatty() else shutil.get_terminal_size((_WIDE, 25)).columns
+    return LeavingConsole(highlight=False, width=width)
 
 
 def facts_table(title: str | None = None) -> Table:

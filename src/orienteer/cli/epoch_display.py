@@ -23,14 +23,14 @@ _WORDS = {VisitKind.NOTHING: "new links lead to no page"}
 
 
 def visits_in_words(visits: Mapping[str, int]) -> str:
-    """`140 asked for: 5 new, 7 changed, 128 unchanged (101 of them not sent again); 4,020 not due`."""
+    """`140 looked at: 5 new, 7 changed, 128 unchanged (101 of them not sent again); 4,020 not due`."""
     n = partial(_n, visits)
     parts = [f"{n(kind):,} {kind.words}" for kind in _TOLD]
     unsent = n(VisitKind.NOT_MODIFIED)
     how = f" ({unsent:,} of them not sent again)" if unsent else ""
     parts.append(f"{n(*_SAME):,} unchanged{how}")
     parts += [f"{n(kind):,} {_WORDS.get(kind, kind.words)}" for kind in _TOLD_IF_ANY if n(kind)]
-    text = f"{n(*ASKED):,} asked for: {', '.join(parts)}"
+    text = f"{n(*ASKED):,} looked at: {', '.join(parts)}"
     if n(VisitKind.CARRIED):
         text += f"; {n(VisitKind.CARRIED):,} not due"
     if n(VisitKind.LEFT):
@@ -51,7 +51,7 @@ def kept_in_words(visits: Mapping[str, int], settings: RefreshSettings) -> str:
 def epochs_table(epochs: Sequence[EpochStatus]) -> Table:
     """A row for each epoch."""
     columns = (
-        ("asked", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
+        ("visits", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
         ("not due", {VisitKind.CARRIED}), ("missing", {VisitKind.MISSING}), ("gone", {VisitKind.GONE}),
         ("down", {VisitKind.OUT_OF_REACH}),
     )  # fmt: skip

@@ -41,6 +41,11 @@ def estimate(
     out: Path | None = typer.Option(
         None, help="Write URL, global rank and local rank of all pages of the domain, a line each, tabs between."
     ),
+    allow_private: bool = typer.Option(
+        False,
+        "--allow-private",
+        help="Private and loopback addresses too; default: as the crawl has it.",
+    ),
     top: int = typer.Option(10, help="How many pages to show of each kind."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display of the rounds."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -69,7 +74,7 @@ def estimate(
         raise InputError("--local goes with --graph; the domain of a crawl folder is what it has fetched")
     if folder is None:
         raise InputError("which domain? Name a crawl folder, or a graph with --graph and --local")
-    report = _run(folder, budget, given, again, quiet or json)
+    report = _run(folder, budget, given, again, allow_private, quiet or json)
     with display.ignore_broken_pipe():
         _tell(report, out, top, json)
     if not report.goal_reached:
@@ -83,13 +88,15 @@ def _refuse_both(folder: Path | None, again: bool) -> None:
         raise InputError("--again is for crawl folders; on a graph nothing is kept")
 
 
-def _run(folder: Path, budget: str, given: dict[str, Any], again: bool, quiet: bool) -> EstimateReport:
+def _run(
+    folder: Path, budget: str, given: dict[str, Any], again: bool, allow_private: bool, quiet: bool
+) -> EstimateReport:
     from orienteer.around.estimate import opened_estimate
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
             settings = _settings(folder, budget, given)
-            estimate = stack.enter_context(opened_estimate(folder, settings, again))
+            estimate = stack.enter_context(opened_estimate(folder, settings, again, allow_private))
         stack.enter_context(stoppable(estimate.live))
         watch = None if quiet else lambda past: say(round_in_words(past, estimate.setup.rounds.budget))
         return estimate.run(watch)
@@ -155,5 +162,5 @@ ENDINGS = {
     "settled": "the estimate has settled",
     "budget": "the budget is spent",
     "no page left": "no page is left that could be fetched",
-    "interrupted": "interrupted; the same command goes on",
+    "interrupted": "interrupted; the same command resumes it",
 }

@@ -1,4 +1,4 @@
-"""`orienteer explain`: what became of a page, and why."""
+"""`orienteer explain`: what happened to a page, and why."""
 
 from __future__ import annotations
 

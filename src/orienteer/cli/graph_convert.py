@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.web_argument import loaded_graph
 
 
 def convert(
@@ -26,12 +25,13 @@ def convert(
     from orienteer.errors import InputError
     from orienteer.graph import formats
     from orienteer.graph.hosts import with_hosts
+    from orienteer.graph.link_graph import LinkGraph
 
     chosen = target_format or formats.format_of(target).name
     if urls and chosen != "edges":
         raise InputError(f"--urls is for edge lists; {target} is written as {chosen}")
     with display.progress_bar() as progress:
-        web = loaded_graph(source, source_format, progress)
+        web = LinkGraph.load(source, source_format, progress=progress)
         if hosts and web.hosts is None:
             web = with_hosts(web)
         web.save(target, target_format, progress=progress, **({"urls": True} if urls else {}))

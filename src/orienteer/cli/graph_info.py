@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.web_argument import loaded_graph
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,10 +27,11 @@ def info(
     Example: [bold]orienteer graph info web.npz --top 10[/bold]
     """
     from orienteer.graph.facts import graph_facts
+    from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.pagerank import pagerank
 
     with display.progress_bar() as progress:
-        web = loaded_graph(graph, format, progress)
+        web = LinkGraph.load(graph, format, progress=progress)
         facts = graph_facts(web, progress)
         if top and web.n_pages:
             facts["top_pages"] = top_pages(web, pagerank(web, progress=progress), top)

@@ -34,11 +34,12 @@ from orienteer.cli import (
     serve,
     simulate,
     status,
+    stop,
     topic_test,
     topic_train,
     topic_train_policy,
 )
-from orienteer.cli.plugin_names import Command
+from orienteer.cli.plugin_names import Command, Group
 from orienteer.errors import OrienteerError
 
 _ABOUT = "A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth."
@@ -55,11 +56,12 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    cls=Group,
 )
-graph_app = typer.Typer(help="Look at link graphs, convert them, generate them.", no_args_is_help=True)
+graph_app = typer.Typer(help="Look at link graphs, convert them, generate them.", no_args_is_help=True, cls=Group)
 app.add_typer(graph_app, name="graph")
 topic_app = typer.Typer(
-    help="Describe a topic, train it on examples, and test how well it tells pages.", no_args_is_help=True
+    help="Describe a topic, train it on examples, and test how well it tells pages.", no_args_is_help=True, cls=Group
 )
 app.add_typer(topic_app, name="topic")
 
@@ -78,6 +80,7 @@ _add(app, "demo", demo.demo)
 _add(app, "crawl", crawl.crawl)
 _add(app, "import", import_.import_)
 _add(app, "status", status.status)
+_add(app, "stop", stop.stop)
 _add(app, "explain", explain.explain)
 _add(app, "replay", replay.replay)
 _add(app, "seeds", seeds.seeds)

@@ -82,15 +82,16 @@ def metrics(figures: Figures) -> Iterator[Metric]:
     n_other_hosts = figures.n_hosts - figures.n_hosts_resting - figures.n_hosts_given_up
     by_state = {
         "fetched": figures.n_fetched,
-        "failed": figures.n_failed,
+        "redirect": figures.n_redirects,
         "skipped": figures.n_skipped,
+        "failed": figures.n_failed,
         "blocked": figures.n_blocked,
     }
     hosts = {"resting": figures.n_hosts_resting, "given_up": figures.n_hosts_given_up, "other": n_other_hosts}
-    yield _family(Counter, "pages_total", "Pages that are done, by what became of them.", "state", by_state)
+    yield _family(Counter, "pages_total", "Pages that are done, by what happened to them.", "state", by_state)
     yield _single(Gauge, "frontier_pages", "Known pages that wait to be fetched.", figures.n_frontier)
     yield _single(Gauge, "known_urls", "URLs seen, inside and outside the scope.", figures.n_known)
-    yield _single(Gauge, "fetches_in_flight", "Fetches under way.", figures.n_under_way)
+    yield _single(Gauge, "fetches_in_flight", "Requests in flight.", figures.n_under_way)
     yield _family(Gauge, "hosts", "Hosts of the URLs seen, by how they are.", "state", hosts)
     yield _single(Counter, "received_bytes_total", "Bytes received in this run.", figures.n_bytes)
     yield _single(Gauge, "coverage_lower", "Share of all rank proved to be on fetched pages.", proved.lower)

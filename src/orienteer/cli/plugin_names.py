@@ -6,7 +6,7 @@ import importlib.metadata
 import pkgutil
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from orienteer.registry import OURS, Registry
 
@@ -43,7 +43,10 @@ def registry_of(group: str) -> Registry[Any]:
 
 
 class Command(TyperCommand):
-    """A command whose help names what is installed."""
+    """A command whose help names what is installed, and does not call a flag a <bool>."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_types_of_flags(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for option, group in _CHOSEN.get(self.name or "", {}).items():
@@ -53,6 +56,21 @@ class Command(TyperCommand):
                     help_text = str(getattr(parameter, "help", "")).rstrip(".")
                     parameter.help = f"{help_text}. Plug-ins: {', '.join(names)}."  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """Commands that belong together; of their flags the same holds."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_types_of_flags(super().get_params(ctx))
+
+
+def without_types_of_flags(parameters: list[Any]) -> list[Any]:
+    """Options, where those that are flags show no type in the help."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
 
 
 def _plugins(group: str) -> list[str]:

@@ -23,7 +23,9 @@ def replay(
 ) -> None:
     """Crawl an archive again without the network, and see what another policy would have fetched.
 
-    Pages that the archive does not have count as blocked. Exit code 0: the goal was reached; 3: it was not.
+    Pages that the archive does not have are passed over, and count as not fetched.
+
+    Exit code 0: the goal was reached; 3: it was not.
 
     Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
     """
@@ -38,6 +40,7 @@ def replay(
         "policy": result.policy,
         "n_fetched": len(result.order),
         "n_missing": result.n_missing,
+        "n_blocked": result.n_blocked,
         "stopped_because": result.stopped_because,
         "goal_reached": result.goal_reached,
         "certificate": result.certificate.as_dict(),
@@ -47,8 +50,9 @@ def replay(
     else:
         table = display.facts_table()
         table.add_row("policy", result.policy)
-        table.add_row("pages fetched", f"{len(result.order):,}")
-        table.add_row("not in the archive", f"{result.n_missing:,}")
+        table.add_row("pages done", f"{len(result.order):,}")
+        table.add_row("never fetched", f"{result.n_missing - result.n_blocked:,}")
+        table.add_row("blocked in the crawl", f"{result.n_blocked:,}")
         table.add_row("stopped because", result.stopped_because + ("" if result.goal_reached else ", before its goal"))
         table.add_row("certificate", str(result.certificate))
         display.console().print(table)

@@ -15,23 +15,25 @@ if TYPE_CHECKING:
     from orienteer.search.search_index import Hit, Results
 
 _MAX_TITLE, _MAX_URL = 150, 300
-_ORDERS = {"text": "by words", "local": "inside", "global": "outside"}
+_SYNTAX = 'words, "a phrase", +must -not, site: host: title: url: lang:'
+_ORDERS = {"text": "by words", "local": "by links in this crawl", "global": "by links of the whole web"}
 
 
 def search(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, with an index."),
-    words: str = typer.Argument(help='What to look for: words, "a phrase", +must -not, site: host: title: url: lang:'),
-    rank: str = typer.Option("blend", "--rank", help="Order: text, local (inside), global (outside) or blend."),
-    weight: float | None = typer.Option(None, "--weight", help="Weight of the rank, 0 to 1; default: by the order."),
+    words: str = typer.Argument(help=f"What to look for: {_SYNTAX}"),
+    rank: str = typer.Option(
+        "blend", "--rank", help="Order: text, local (links in this crawl), global (of the whole web) or blend."
+    ),
+    weight: float | None = typer.Option(None, "--weight", help="Weight of the links, 0 to 1; default: by the order."),
     n: int = typer.Option(10, "-n", help="Results to show."),
     page: int = typer.Option(1, "--page", help="Which page of results."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Search the pages of a crawl.
 
-    The order is by words and by rank: inside the crawl (local), in the whole web (global), or both.
-
-    Each result says where it stands in the other orders.
+    The order is by words, and by links: those in this crawl (local), those of the whole web as far as it was estimated
+    (global), or both. Each result says which place it has in the other orders.
 
     Example: [bold]orienteer search example.org-crawl "opening hours" --rank global[/bold]
     """
@@ -46,7 +48,9 @@ def search(
     print_results(results)
     if not is_current:
         out = display.console()
-        out.print(f"The crawl went on since it was indexed: orienteer index {folder}", markup=False, style="dim")
+        out.print(
+            f"The crawl has fetched more since it was indexed: orienteer index {folder}", markup=False, style="dim"
+        )
 
 
 def print_results(results: Results) -> None:
@@ -57,6 +61,10 @@ def print_results(results: Results) -> None:
 
     out = display.console()
     out.print(Text(_summary(results), "dim"))
+    for hint in results.hints:
+        out.print(Text(plain(hint)))
+    if results.hints:
+        out.print(Text(f"What can be asked for: {_SYNTAX}", "dim"))
     if results.suggestion:
         out.print(Text("Did you mean: ") + Text(plain(results.suggestion), "bold"))
     if results.relaxed:
@@ -80,7 +88,7 @@ def _summary(results: Results) -> str:
         return "Nothing found."
     first = (results.page - 1) * results.n + 1
     shown = f", {first:,} to {first + len(results.hits) - 1:,}" if results.hits else ", none on this page"
-    order = {"text": "by words", "local": "with local rank", "global": "with global rank"}.get(results.rank, "blended")
+    order = _ORDERS.get(results.rank, "by words and links")
     took = f"{1000 * results.elapsed_s:.1f} ms"
     return f"{counted(results.total, 'page')} found{shown}; order: {order}; {took}"
 
@@ -112,30 +120,20 @@ def _indented(text: Text) -> object:
 
 
 def _facts(hit: Hit, results: Results) -> str:
-    """Where it stands in the other orders, and what is known of it."""
+    """Where it stands in the other orders, and what is known of it. Ranks as numbers are in --json."""
     from orienteer.cli.wording import counted
 
-    moved = [
-        _moved(place, hit.position, _ORDERS[name])
+    places = [
+        f"no. {place:,} {_ORDERS[name]}"
         for name, place in hit.positions.items()
-        if place is not None and (name != results.rank)
+        if place is not None and name != results.rank
     ]
-    ranks = [f"local rank {hit.local_rank:.2g}"]
-    if hit.global_rank is not None:
-        ranks.append(f"global rank {hit.global_rank:.2g}")
+    facts = [", ".join(places)]
     if hit.relevance is not None:
-        ranks.append(f"relevance {hit.relevance:.2f}")
+        facts.append(f"relevance to the topic {hit.relevance:.2f}")
     if hit.n_duplicates:
-        ranks.append(f"{counted(hit.n_duplicates, 'page')} more with the same text")
-    return f"{', '.join(moved)}; {', '.join(ranks)}"
-
-
-def _moved(before: int, position: int, order: str) -> str:
-    """How far it has moved, seen from another order: up is to a better place."""
-    if before == position:
-        return f"{order} {before}, too"
-    arrow = f"↑{before - position}" if before > position else f"↓{position - before}"
-    return f"{arrow} from {before} {order}"
+        facts.append(f"{counted(hit.n_duplicates, 'more page')} with the same text")
+    return "; ".join(fact for fact in facts if fact)
 
 
 def _names(results: Results) -> list[str]:

@@ -47,7 +47,7 @@ def seeds(
         metavar="FILE|paper",
         help="What pages are worth: a FILE of numbers, one a page; or of lines `page value`, the others worth 1. Or "
         "the word paper: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not crawled, less on "
-        "sites with duplicates; in a graph that is no crawl folder all pages count as crawled.",
+        "sites with duplicates; in a graph that is not a crawl folder all pages count as crawled.",
     ),
     spam: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that are spam, one a line."),
     clicked: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that were clicked."),

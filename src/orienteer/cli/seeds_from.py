@@ -56,7 +56,9 @@ class SeedsFrom:
         if first != tuple(named):
             raise InputError(f"{folder}: this crawl was begun with seeds {', '.join(first)}, not {', '.join(named)}")
         if self._say:
-            self._say(f"{folder} holds a crawl: it goes on from its {counted(len(seeds), 'seed')}, none is chosen anew")
+            self._say(
+                f"{folder} holds a crawl: it is resumed from its {counted(len(seeds), 'seed')}, none is chosen anew"
+            )
 
     def _told(self, start: StartPages) -> str:
         found = start.selection

@@ -9,13 +9,14 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.running import say
 
 
 def serve(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; one others can reach needs --token."),
     port: int = typer.Option(8765, "--port", help="Port; the next free one if it is taken, 0 for any."),
-    token: str | None = typer.Option(None, "--token", help="What one has to know to see the pages; auto makes one up."),
+    token: str | None = typer.Option(None, "--token", help="Password for the pages; auto generates one."),
     compare: list[Path] = typer.Option(
         [],
         "--compare",
@@ -27,7 +28,8 @@ def serve(
 ) -> None:
     """Show a crawl in the browser: search it, watch it, see how its hosts hang together.
 
-    The pages are for this machine only, and work without a network. Ctrl-C ends it. Comparisons are those in
+    The pages are for this machine only, and work without a network. Ctrl-C ends it; a crawl that was resumed in the
+    browser keeps running, and is stopped with orienteer stop DIR. Comparisons are those in
     DIR/compare, as `orienteer compare GRAPH --json > DIR/compare/NAME.json` puts them there, and those of --compare.
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
@@ -60,7 +62,7 @@ def show(
         read_comparison(path)
     only_this_machine = is_loopback(host)
     if token is not None and not token.strip():
-        raise InputError("--token is empty; name one, or let it be made up with --token auto")
+        raise InputError("--token is empty; give one, or have one generated with --token auto")
     if token is None and not only_this_machine:
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token
@@ -81,3 +83,6 @@ def show(
             PageServer(app).run(sockets=[listener])
         finally:
             app.state.crawl.close()
+            process = app.state.watch.started_here()
+            if process is not None:
+                say(f"The crawl is still running (process {process}). To stop it: orienteer stop {folder}")

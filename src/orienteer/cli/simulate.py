@@ -40,7 +40,7 @@ def simulate(
     ),
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
     damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
-    workers: int = typer.Option(1, help="Fetches under way at once."),
+    workers: int = typer.Option(1, help="Requests in flight at once."),
     delay: float | None = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),
@@ -155,12 +155,14 @@ def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:
     if trace.guarantees is not None:
         return float(trace.guarantees[-1])
     # Step by step only the guarantee that the crawl was stopped by is kept.
-    return None if goal.by_certificate else trace.guarantee
+    return None if goal.by_certificate else trace.proved
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
     """The figures as people read them."""
     from rich.table import Table
+
+    from orienteer.graph.coverage import percent
 
     own = facts["own_guarantee"]
     share = display.share(facts["n_fetched"], facts["n_pages"])
@@ -169,8 +171,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "trusted pages": f"{facts['n_trusted']:,}",
         "pages fetched": f"{facts['n_fetched']:,} ({share} of the graph)",
         "stopped because": facts["stopped_because"] + ("" if facts["goal_reached"] else ", before its goal"),
-        "policy's guarantee": "" if own is None else f"{100 * own:.2f} % (proved by the policy itself)",
-        "certificate": f"{facts['certificate']['text']} of all rank",
+        "policy's own proof": "" if own is None else f"at least {percent(own)}, while it crawled",
+        "certificate": f"{facts['certificate']['text']} of all rank: the best that the links prove",
         "true coverage": f"{100 * facts['true_coverage']:.2f} % (known in a simulation only)",
         "pushes": f"{facts['n_pushes']:,}, which read {facts['n_links_read']:,} links" if facts["n_pushes"] else "",
         "CPU time": f"{facts['cpu_s']:.2f} s",

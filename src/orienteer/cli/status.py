@@ -22,7 +22,7 @@ def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Say how a crawl stands: what was asked for, what is proved, what became of the pages, host by host.
+    """Say how a crawl stands: what was asked for, what is proved, what happened to the pages, host by host.
 
     The crawl may be running meanwhile.
 
@@ -103,10 +103,11 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("stopped", stopped_in_words(found)),
         ("coverage", coverage_in_words(found)),
         ("in this epoch", coverage_of_epoch_in_words(found)),
-        ("fetched", _pages(found, PageState.FETCHED)),
-        ("failed", _pages(found, PageState.FAILED)),
-        ("skipped", _pages(found, PageState.SKIPPED)),
-        ("blocked", _pages(found, PageState.BLOCKED)),
+        ("fetched", counted(found.n_fetched, "page")),
+        ("redirects", f"{found.n_redirects:,}" if found.n_redirects else ""),
+        ("skipped", counted(found.n_skipped, "file, not HTML", "files, not HTML") if found.n_skipped else ""),
+        ("failed", _pages(found, PageState.FAILED, found.n_failed)),
+        ("blocked", _pages(found, PageState.BLOCKED, found.n_blocked)),
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),
@@ -120,12 +121,12 @@ def _running(found: FolderStatus) -> str:
     return f"running now, process {found.holder}" if found.holder else "running now"
 
 
-def _pages(found: FolderStatus, state: int) -> str:
+def _pages(found: FolderStatus, state: int, n_pages: int) -> str:
     from orienteer.cli.wording import counted, tally
     from orienteer.pages.states import PageState
 
     outcomes = found.outcomes(PageState(state))
-    pages = counted(found.n_pages(PageState(state)), "page")
+    pages = counted(n_pages, "page")
     return f"{pages}: {tally(outcomes, _OUTCOMES_SHOWN)}" if outcomes else pages
 
 
@@ -143,9 +144,9 @@ def _hosts_table(found: FolderStatus) -> Table:
 
     from orienteer.cli.wording import plain
 
-    figures = ("fetched", "failed", "skipped", "blocked", "URLs known")
+    figures = ("fetched", "skipped", "failed", "blocked", "URLs known")
     table = display.columns_table(None, ("host", False), *((name, True) for name in figures))
     for host in found.hosts:
-        counts = (host.n_fetched, host.n_failed, host.n_skipped, host.n_blocked, host.n_known)
+        counts = (host.n_fetched, host.n_skipped, host.n_failed, host.n_blocked, host.n_known)
         table.add_row(Text(plain(host.host, 60)), *(f"{n:,}" for n in counts))
     return table

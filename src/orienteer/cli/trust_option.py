@@ -80,7 +80,7 @@ def _listed(web: LinkGraph, text: str) -> list[int]:
     pages = []
     for name in names:
         if not is_number(name):
-            raise InputError(f"--trust ids: {name!r} is no page id (pages are 0 to {web.n_pages - 1})")
+            raise InputError(f"--trust ids: {name!r} is not a page id (pages are 0 to {web.n_pages - 1})")
         pages.append(page_named(web, name))
     return pages
 
@@ -125,7 +125,7 @@ def _page_and_weight(web: LinkGraph, line: str) -> tuple[int, float]:
     try:
         weight = float(rest)
     except ValueError:
-        raise InputError(f"the weight {rest.strip()!r} is no number") from None
+        raise InputError(f"the weight {rest.strip()!r} is not a number") from None
     if not 0 <= weight < float("inf"):
         raise InputError(f"the weight {rest.strip()} must be 0 or more, and finite")
     return page, weight

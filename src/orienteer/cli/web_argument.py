@@ -10,19 +10,11 @@ if TYPE_CHECKING:
     from orienteer.progress import Progress
 
 
-def loaded_graph(path: Path, format: str | None, progress: Progress) -> LinkGraph:
-    """The graph of a file or a folder, be it a graph folder or a crawl's."""
-    from orienteer.graph.link_graph import LinkGraph
-    from orienteer.inspect.snapshot import graph_of_crawl, is_crawl_folder
-
-    if format is None and is_crawl_folder(path):
-        return graph_of_crawl(path)
-    return LinkGraph.load(path, format, progress=progress)
-
-
 def loaded_web(path: Path, format: str | None, progress: Progress) -> LinkGraph:
-    """The graph, with the hosts that its URLs tell where it has none of its own."""
-    return hosted(loaded_graph(path, format, progress))
+    """The graph of a file, a folder or a crawl, with the hosts that its URLs tell where it has none of its own."""
+    from orienteer.graph.link_graph import LinkGraph
+
+    return hosted(LinkGraph.load(path, format, progress=progress))
 
 
 def hosted(web: LinkGraph) -> LinkGraph:

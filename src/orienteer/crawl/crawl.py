@@ -47,6 +47,7 @@ _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new i
 class Goal:
     """When to stop: at a proved coverage, at a number of pages, or (neither) when nothing is left.
 
+    A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
     A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
     It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
     """
@@ -56,6 +57,8 @@ class Goal:
     by_certificate: bool = False
 
     def __post_init__(self) -> None:
+        if self.until == 1:
+            object.__setattr__(self, "until", None)
         if self.until is not None and not 0 < self.until < 1:
             raise InputError(f"until is {self.until}; a coverage lies between 0 and 1, such as 0.98")
         if self.budget is not None and self.budget < 1:

@@ -18,7 +18,7 @@ from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
-from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.link_graph import LinkGraph, expect_graph
 from orienteer.graph.push import Links
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.pages.stop_reason import StopReason
@@ -62,6 +62,7 @@ def simulate(
     >>> simulate(shapes.star(5), "rankmass", trust=[0], budget=3).order.tolist()
     [0, 1, 2]
     """
+    expect_graph(graph)
     chosen = policy if isinstance(policy, Policy) else make_policy(policy, **policy_settings)
     goal = Goal(until, budget, by_certificate)
     trusted = TrustedPages.of(trust_vector(graph.n_pages, trust))

@@ -41,9 +41,12 @@ class Explanation:
 class Trace:
     """The order of fetches and what was proved.
 
-    `proved` is the coverage proved while the crawl went on, None if nobody watched it; `guarantees` (where the policy
-    itself proves any) that after each page. `times_s` are the virtual times of the fetches where time was simulated.
-    `n_pushes` and `n_links_read` are the work of the certificate where it was watched, else that of the policy.
+    There are two proofs. `proved` is what the crawl itself knew when it stopped: by its policy, or by the certificate
+    where that was watched; None if nobody watched. It may be a little less than `certificate`, which is computed
+    afterwards from all links of the pages fetched, and is the best that they prove. `guarantee` is the better of both.
+    `guarantees` (where the policy itself proves any) is what it knew after each page. `times_s` are the virtual times
+    of the fetches where time was simulated. `n_pushes` and `n_links_read` are the work of the certificate where it was
+    watched, else that of the policy.
     """
 
     policy: str
@@ -64,8 +67,8 @@ class Trace:
 
     @property
     def guarantee(self) -> float:
-        """The coverage that is proved; by the certificate, computed now, if nobody watched it during the crawl."""
-        return self.certificate.lower if self.proved is None else self.proved
+        """The coverage that is proved: the lower bound of the certificate, and never less than `proved`."""
+        return max(self.certificate.lower, self.proved or 0.0)
 
     @cached_property
     def certificate(self) -> Certificate:

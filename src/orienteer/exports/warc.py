@@ -6,6 +6,9 @@ revisits and failures, stays there.
 
 from __future__ import annotations
 
+import gzip
+from itertools import chain
+
 from orienteer.exports.archived_records import archived_mask, archived_records
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter
@@ -18,11 +21,11 @@ from orienteer.store.record import warcinfo_record
 class Warc(Exporter):
     name = "warc"
     about = "the responses as they came, the newest of each page"
-    suffixes = (".warc.gz",)
+    suffixes = (".warc.gz", ".warc")
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        packed = staging.name.lower().endswith(".gz")
         with staging.main.open("wb") as out:
-            out.write(warcinfo_record(staging.name))
-            for record in archived_records(crawl):
-                out.write(record.member)
+            for member in chain([warcinfo_record(staging.name)], (record.member for record in archived_records(crawl))):
+                out.write(member if packed else gzip.decompress(member))
         return Written(int((archived_mask(crawl) & crawl.pages).sum()))

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.link_graph import LinkGraph, page_ids
+from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import inlined, kernel
@@ -122,6 +122,7 @@ def certificate(
     >>> print(certificate(shapes.chain(3), fetched=[0, 1], trust=[0]))
     at least 27.75 %, at most 89.17 %
     """
+    expect_graph(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
     coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
     if n_unknown is not None:

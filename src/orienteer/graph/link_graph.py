@@ -89,7 +89,10 @@ class LinkGraph:
 
     @classmethod
     def load(cls, path: str | PathLike[str], format: str | None = None, *, progress: Progress = silent) -> LinkGraph:
-        """Read a graph file or folder; the format is told by its name unless given (see graph/formats)."""
+        """Read a graph file or folder, or the graph that a crawl folder knows.
+
+        The format is told by the name unless given (see graph/formats).
+        """
         from orienteer.graph import formats
 
         return formats.load(path, format, progress=progress)
@@ -214,6 +217,13 @@ class LinkGraph:
         return facts_html("LinkGraph", facts)
 
 
+def expect_graph(graph: Any) -> None:
+    """Say in one line that something is no graph, such as the name of a file."""
+    if not hasattr(graph, "out_degrees"):
+        hint = "; LinkGraph.load reads one from a file" if isinstance(graph, str | PathLike) else ""
+        raise InputError(f"a graph is needed, not {graph!r:.60}{hint}")
+
+
 def page_ids(name: str, values: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
     """`values` as page ids of a graph of `n_pages` pages, or an error that names the first bad one."""
     array = np.asarray(values)
@@ -223,6 +233,10 @@ def page_ids(name: str, values: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
         return np.empty(0, np.uint32)
     if array.ndim != 1:
         raise InputError(f"{name}: expected one row of page ids, got an array of {array.ndim} dimensions")
+    if array.dtype.kind in "US":
+        raise InputError(
+            f"{name}: pages are named by their numbers in the graph, 0 to {n_pages - 1}, not {str(array[0])!r}"
+        )
     if array.dtype.kind not in "iu":
         raise InputError(f"{name}: page ids are whole numbers, got {array.dtype}")
     low, high = int(array.min()), int(array.max())

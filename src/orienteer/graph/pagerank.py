@@ -28,7 +28,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.link_graph import LinkGraph, expect_graph
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.progress import Progress, silent
 
@@ -55,6 +55,7 @@ def pagerank(
     >>> ori.pagerank(shapes.cycle(4)).round(6).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
+    expect_graph(graph)
     _check(damping, tolerance)
     jump = trust_vector(graph.n_pages, trust)
     estimate = None if start is None else _checked_start(start, graph, damping)

@@ -44,7 +44,7 @@ def _weights_of(n_pages: int, trust: Any) -> NDArray[np.float64]:
     array = np.asarray(trust)
     if array.ndim != 1:
         raise InputError(f"trust: expected one number per page or a list of page ids, got {array.ndim} dimensions")
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "iuUS":
         weights = np.zeros(n_pages)
         weights[page_ids("trust", array, n_pages)] = 1.0
         return weights

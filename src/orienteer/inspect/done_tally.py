@@ -18,7 +18,7 @@ from orienteer.store.url_numbers import number_urls
 
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 _N_STATES = len(PageState)
-_REPEATS, _NEARLY_REPEATS = 1, 2
+_REPEATS, _NEARLY_REPEATS, _OTHER_NAME = 1, 2, 4
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class HostPages:
 
     host: str
     n_fetched: int
-    n_failed: int
+    n_redirects: int
     n_skipped: int
+    n_failed: int
     n_blocked: int
     n_known: int
 
@@ -54,7 +55,10 @@ class DoneTally:
                 raise damaged(survey.path, f"page {pages.max()} has no URL")
             self._states[pages] = [row.state for row in rows]
             self._outcomes[pages] = [self._names.setdefault(row.outcome, len(self._names)) for row in rows]
-            self._repeats[pages] = [_REPEATS * row.repeats + _NEARLY_REPEATS * row.nearly_repeats for row in rows]
+            self._repeats[pages] = [
+                _REPEATS * row.repeats + _NEARLY_REPEATS * row.nearly_repeats + _OTHER_NAME * row.is_other_name
+                for row in rows
+            ]
         self.position = survey.next_position()
 
     def groups(self) -> list[Group]:
@@ -65,7 +69,7 @@ class DoneTally:
         n_kinds = len(self._names) * _N_STATES
         counts = [
             np.bincount(kinds[chosen], minlength=n_kinds)
-            for chosen in (states > 0, (repeats & _REPEATS) > 0, (repeats & _NEARLY_REPEATS) > 0)
+            for chosen in (states > 0, *((repeats & kind) > 0 for kind in (_REPEATS, _NEARLY_REPEATS, _OTHER_NAME)))
         ]
         names = list(self._names)
         found = [
@@ -77,7 +81,16 @@ class DoneTally:
     def hosts(self, at_most: int) -> tuple[tuple[HostPages, ...], int, int]:
         """The hosts with the most pages done; how many have any; how many were seen."""
         hosts, n_hosts, states = self.seen.hosts, self.seen.n_hosts, self._states[: len(self.seen)]
-        columns = [np.bincount(hosts[states == state], minlength=n_hosts) for state in DONE]
+        is_fetched = states == PageState.FETCHED
+        is_redirect = is_fetched & ((self._repeats[: len(self.seen)] & _OTHER_NAME) > 0)
+        kinds = (
+            is_fetched & ~is_redirect,
+            is_redirect,
+            states == PageState.SKIPPED,
+            states == PageState.FAILED,
+            states == PageState.BLOCKED,
+        )
+        columns = [np.bincount(hosts[chosen], minlength=n_hosts) for chosen in kinds]
         n_done, n_known = np.sum(columns, axis=0), np.bincount(hosts, minlength=n_hosts)
         n_begun = int(np.count_nonzero(n_done))
         most_first = np.lexsort((-n_known, -n_done))[: min(at_most, n_begun)]

@@ -37,7 +37,7 @@ class Source:
 class Waiting:
     """A page in the frontier: its priority, how many pages come before it there, and how many wait in all.
 
-    Hosts that must rest are not reckoned with. A priority of -inf is that of a page only a sitemap names.
+    Politeness delays are ignored. A priority of -inf is that of a page only a sitemap names.
     """
 
     priority: float
@@ -139,7 +139,7 @@ def _candidates(text: str) -> list[str]:
     """The canonical URL, and the same with the other scheme."""
     url = canonical_url(text if "://" in text else f"https://{text}")
     if url is None:
-        raise InputError(f"{text!r} is no address of a page; write it like https://example.org/")
+        raise InputError(f"{text!r} is not a valid URL; write it like https://example.org/")
     scheme, _, rest = url.partition("://")
     return [url, f"{'http' if scheme == 'https' else 'https'}://{rest}"]
 

@@ -57,6 +57,29 @@ class FolderStatus:
         return sum(group.n_pages for group in self.groups if group.state in states)
 
     @property
+    def n_redirects(self) -> int:
+        """Other names of pages: redirects, and duplicates where these are merged."""
+        return sum(group.n_other_names for group in self.groups if group.state == PageState.FETCHED)
+
+    @property
+    def n_fetched(self) -> int:
+        """Pages with a content of their own."""
+        return self.n_pages(PageState.FETCHED) - self.n_redirects
+
+    @property
+    def n_skipped(self) -> int:
+        """Files of a type that nobody asked for."""
+        return self.n_pages(PageState.SKIPPED)
+
+    @property
+    def n_failed(self) -> int:
+        return self.n_pages(PageState.FAILED)
+
+    @property
+    def n_blocked(self) -> int:
+        return self.n_pages(PageState.BLOCKED)
+
+    @property
     def n_duplicates(self) -> int:
         return sum(group.n_duplicates for group in self.groups)
 
@@ -95,8 +118,13 @@ class FolderStatus:
             "n_urls": self.n_urls,
             "epochs": [epoch.as_dict() for epoch in self.epochs],
             "pages": {
-                state.name.lower(): {"n_pages": self.n_pages(state), "outcomes": self.outcomes(state)} for state in DONE
+                "fetched": self.n_fetched,
+                "redirects": self.n_redirects,
+                "skipped": self.n_skipped,
+                "failed": self.n_failed,
+                "blocked": self.n_blocked,
             },
+            "outcomes": {state.name.lower(): self.outcomes(state) for state in DONE},
             "n_on_topic": self.n_on_topic,
             "n_duplicates": self.n_duplicates,
             "n_near_duplicates": self.n_near_duplicates,

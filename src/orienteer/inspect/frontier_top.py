@@ -35,7 +35,7 @@ class WaitingPage:
     """A page of the frontier. `priority` is None for a page that no page links to: it comes after all others.
 
     `n_sources` fetched pages link to it; `strongest_source` passes on the most to it, by the rank in the web as it is
-    known. `depth` counts links from a seed. In a refresh a page may be due to be looked at again.
+    known. `depth` counts links from a seed. In a refresh a page may be due to be refreshed.
     """
 
     url: str
@@ -50,7 +50,7 @@ class WaitingPage:
 
 @dataclass(frozen=True)
 class FrontierTop:
-    """The best pages in order, and how many wait in all. Hosts that must rest are not reckoned with.
+    """The best pages in order, and how many wait in all. Politeness delays are ignored.
 
     `position` is that of the next event; priorities are what the `policy` makes of pages.
     """

@@ -17,7 +17,7 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         return told
     told += [
         ("when", moment(row.time)),
-        ("looked at again", _revisits(facts)),
+        ("refreshed", _revisits(facts)),
         ("answer", _answer(row)),
         ("redirects to", plain(facts.redirect_to or "", 3000)),
         ("title", plain(row.title, 300)),

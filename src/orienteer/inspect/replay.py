@@ -1,8 +1,9 @@
 """A crawl over again on what it has stored, with another policy or another goal, and no network.
 
 The archive answers instead of the web: with the page, with a redirect, with "there is no page". What it has no answer
-for was never fetched, or not for us to see; it counts as blocked, so what is proved is as true as it would have been
-then.
+for is missing: it was blocked in the crawl, or never fetched. Such pages are passed over, and count as not fetched, so
+what is proved is as true as it would have been then. In the certificate, those that the crawl left waiting count to the
+frontier, and those that it could not fetch are blocked, as in the certificate of the crawl.
 
 Of a crawl folder the database answers: it knows what every answer was taken for, which links were followed, and how
 relevant pages are to the topic, if the crawl has one. So with one worker and the same policy the replay fetches the
@@ -50,12 +51,14 @@ About = Callable[[int], AboutPage | None]
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay came to; `n_missing` pages were asked for that the archive does not have."""
+    """What a replay came to. `n_missing` pages were asked for that the archive does not have; `n_blocked` of these were
+    blocked in the crawl, the others it had never fetched."""
 
     policy: str
     urls: UrlTable
     order: NDArray[np.uint32]
     n_missing: int
+    n_blocked: int
     stopped_because: StopReason
     goal_reached: bool
     certificate: Certificate
@@ -82,28 +85,32 @@ def replay(
     spec = PolicySpec.parse(policy or settings.policy)
     with ExitStack() as stack:
         about: About = _nothing
-        knowing = spec
+        knowing, blocked_then = spec, _NO_PAGES
         if text is None:
             web, named = read_archives(warc_files(path), settings.seeds, progress), _NO_PAGES
         else:
             survey = stack.enter_context(DatabaseView(path / "crawl.db"))
-            web, named, relevance = _stored_web(survey, progress)
+            web, named, relevance, blocked_then = _stored_web(survey, progress)
             if settings.topic:
                 if spec.name == PolicySpec.parse(settings.policy).name:
                     knowing = spec_of_crawl(path, spec)
                 knowing.expect_training()
                 about = partial(_kept_about, survey, relevance)
-        crawl, n_missing = _crawled(web, named, settings, knowing, goal, about, progress)
+        crawl = _crawled(web, named, settings, knowing, goal, about, progress)
+    missing = np.array(crawl.blocked_pages, np.uint32)
+    blocked = np.intersect1d(missing, blocked_then)
+    crawl.certificate()  # settles it
     why = crawl.stopped_because or StopReason.FRONTIER_EMPTY
     assert web.graph.urls is not None
     return Replay(
         policy=str(spec),
         urls=web.graph.urls,
         order=np.array(crawl.order, np.uint32),
-        n_missing=n_missing,
+        n_missing=len(missing),
+        n_blocked=len(blocked),
         stopped_because=why,
         goal_reached=goal.is_reached(why, crawl.n_asked),
-        certificate=crawl.certificate(),
+        certificate=crawl.coverage.certificate(blocked),
     )
 
 
@@ -115,8 +122,8 @@ def _crawled(
     goal: Goal,
     about: About,
     progress: Progress,
-) -> tuple[Crawl, int]:
-    """The crawl, and how many pages it asked for in vain. `named` are pages known without a link."""
+) -> Crawl:
+    """The crawl; what the archive does not have is blocked in it. `named` are pages known without a link."""
     graph, hosts = web.graph, web.graph.hosts
     assert hosts is not None
     n_seeds = len(settings.seeds)
@@ -124,12 +131,10 @@ def _crawled(
     crawl = Crawl(spec.make(settings.damping), trusted, goal, hosts=hosts[:n_seeds])
     if len(named):
         crawl.discover(named, hosts[named])
-    n_missing = 0
     while (page := crawl.next()) is not None:
         links, answer = graph.links(page), Answer(int(web.answers[page]))
         n_unknown = int(web.n_unknown[page])
         if answer is Answer.NONE:
-            n_missing += 1
             crawl.blocked(page, is_redirect=n_unknown != 0)
         elif answer is Answer.NO_PAGE:
             crawl.skipped(page, n_unknown=n_unknown)
@@ -141,7 +146,7 @@ def _crawled(
             crawl.fetched(page, links, hosts=hosts[links], about=about(page), n_unknown=n_unknown)
         if len(crawl.order) % 1000 == 0:
             progress("replaying", len(crawl.order), graph.n_pages)
-    return crawl, n_missing
+    return crawl
 
 
 def _nothing(page: int) -> AboutPage | None:
@@ -155,8 +160,9 @@ def _kept_about(survey: DatabaseView, relevance: NDArray[np.float64], page: int)
 
 def _stored_web(
     survey: DatabaseView, progress: Progress
-) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64]]:
-    """What the database of a crawl folder knows, the pages that sitemaps named, and the relevance of all, or NaN."""
+) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint32]]:
+    """What the database of a crawl folder knows, the pages that sitemaps named, the relevance of all, or NaN, and the
+    pages that are blocked."""
     hosts = seen_urls(survey, progress).hosts
     urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
     answers = np.zeros(len(urls), np.uint8)
@@ -179,7 +185,9 @@ def _stored_web(
     graph = LinkGraph.from_links(
         len(urls), np.concatenate([_NO_PAGES, *sources]), np.concatenate([_NO_PAGES, *targets]), hosts, urls
     )
-    return ArchivedWeb(graph, answers, n_unknown), np.concatenate(named), relevance
+    blocked = [events.pages[events.states == PageState.BLOCKED] for events in done]
+    web = ArchivedWeb(graph, answers, n_unknown)
+    return web, np.concatenate(named), relevance, np.concatenate([_NO_PAGES, *blocked])
 
 
 def _answers(events: DonePages) -> NDArray[np.uint8]:
@@ -198,5 +206,5 @@ def _settings_of(path: Path, text: str, seeds: Sequence[str]) -> CrawlSettings:
 def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
     """For an archive that is not of a crawl folder."""
     if not seeds:
-        raise InputError(f"{path} is no crawl folder; name the pages to start from (seeds)")
+        raise InputError(f"{path} is not a crawl folder; name the pages to start from (seeds)")
     return CrawlSettings(canonical_seeds(seeds))

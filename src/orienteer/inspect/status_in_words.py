@@ -5,17 +5,22 @@ Bounds are rounded so that what is said stays true.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orienteer.graph.coverage import Certificate, percent
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
+from orienteer.url import host_of
 from orienteer.wording import counted, goal_share, plain
+
+_SEEDS_NAMED = 3
 
 
 def goal_in_words(settings: CrawlSettings) -> str:
     """When the crawl is to stop: `a coverage of 98 % or 2,000 pages`."""
     goals = [
-        f"a coverage of {goal_share(settings.until)}" if settings.until is not None else "",
+        f"a coverage of {goal_share(settings.until)}" if settings.until is not None and settings.until < 1 else "",
         counted(settings.budget, "page") if settings.budget is not None else "",
     ]
     return " or ".join(goal for goal in goals if goal) or "every page in reach"
@@ -31,7 +36,7 @@ def ending(stopped_because: str, until: float | None, budget: int | None) -> str
     if stopped_because == StopReason.FRONTIER_EMPTY:
         return f"nothing is left to fetch{unproved}"
     if stopped_because == StopReason.IMPORTED:
-        return "it was imported; to go on with it: orienteer crawl"
+        return "it was imported; to continue it: orienteer crawl"
     if stopped_because == StopReason.INTERRUPTED:
         return f"it was interrupted{unproved}"
     return plain(stopped_because)
@@ -76,6 +81,19 @@ def certificate_in_words(proved: Certificate) -> str:
 def epoch_in_words(proved: Certificate) -> str:
     """The certificate of an epoch after the first: what was looked at again, or need not be."""
     return f"{interval(proved)} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
+
+
+def lost_in_words(lost: Mapping[str, str]) -> str:
+    """Seeds that led to no page, the first few of them: `https://a.example/b: the server answered 404 (not found)`."""
+    named = [_lost_seed(url, why) for url, why in list(lost.items())[:_SEEDS_NAMED]]
+    n_more = len(lost) - len(named)
+    return "; ".join([*named, f"and {counted(n_more, 'more seed')}"] if n_more else named)
+
+
+def _lost_seed(url: str, why: str) -> str:
+    """A seed that is no more than its host need not be named where the reason names the host."""
+    is_host = url.count("/") == 3 and url.endswith("/")
+    return why if is_host and host_of(url) in why else f"{plain(url, 200)}: {why}"
 
 
 def interval(proved: Certificate) -> str:

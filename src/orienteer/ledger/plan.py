@@ -180,7 +180,7 @@ def canonical_seeds(texts: Sequence[str]) -> tuple[str, ...]:
 def _canonical_seed(text: str) -> str:
     url = canonical_url(text if "://" in text else f"https://{text}")
     if url is None:
-        raise InputError(f"{text!r} is no address of a page; write it like https://example.org/")
+        raise InputError(f"{text!r} is not a valid URL; write it like https://example.org/")
     return url
 
 

@@ -111,13 +111,16 @@ def resume_refusal(found: FolderStatus, until: float | None = None, budget: int 
         return None
     why, figures, settings = found.report.get("stopped_because"), found.figures or {}, found.plan.crawl
     reached, spent = figures.get("until"), figures.get("budget")
-    until, budget = until or settings.until, budget or settings.budget
+    if until == 1:  # everything that can be fetched, within the budget if one is given
+        until = None
+    else:
+        until, budget = until or settings.until, budget or settings.budget
     if why == StopReason.COVERAGE and until is not None and isinstance(reached, float) and until <= reached:
-        return f"a coverage of {goal_share(until)} is proved already; ask for more to go on"
+        return f"a coverage of {goal_share(until)} is proved already; ask for more (100 % for everything) to resume"
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
-        return f"the budget of {counted(budget, 'page')} is spent; allow more to go on"
+        return f"the budget of {counted(budget, 'page')} is spent; allow more to resume"
     if why == StopReason.FRONTIER_EMPTY:
-        return "nothing is left to fetch; `orienteer crawl DIR --refresh` looks at the pages again"
+        return "nothing is left to fetch; `orienteer crawl DIR --refresh` fetches the pages again"
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,11 +15,12 @@ from orienteer.inspect.frontier_top import TopWriter
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.time_left import Left, Outlook, Point
 from orienteer.pages.states import PageState
+from orienteer.pages.stop_reason import StopReason
 from orienteer.store.course import Course, CoursePoint
 from orienteer.store.visits import named_visits
 
-_RATE_OVER_S = 20.0
 _CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for display
 _EVERY_S = 0.25
 
@@ -30,9 +30,12 @@ class Figures:
     """Where a crawl stands.
 
     Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
-    this run. `visits` says what came of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None
-    where the crawl has no topic. `n_done` are the pages that a budget counts: those a host was asked for, and that were
-    fetched, failed, skipped, or refused by an answer. `position` tells of which moment the figures are.
+    this run. `n_fetched` are pages with a content of their own; `n_redirects` are other names of pages (with duplicates
+    that are merged). `n_skipped` are files of a type that nobody asked for. `n_done` is what a budget counts: the pages
+    that a host was asked for, and that were fetched, failed, skipped, or refused by an answer. `visits` says what came
+    of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None where the crawl has no topic.
+    `position` tells of which moment the figures are. `left_s` is how long it will take at most, by what is known now,
+    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over.
     """
 
     epoch: int
@@ -58,6 +61,8 @@ class Figures:
     outcomes: dict[str, int]
     visits: dict[str, int]
     n_on_topic: int | None = None
+    least_left_s: float | None = None
+    n_redirects: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"certificate": self.certificate.as_dict()}
@@ -72,7 +77,7 @@ class Watch:
     def __init__(self, intake: Intake, live: LiveCrawl | None = None) -> None:
         self.intake, self._ledger, self._live = intake, intake.ledger, live
         self._started = time.monotonic()
-        self._past: deque[tuple[float, int, float]] = deque()  # (time, pages done, lower bound)
+        self._outlook = Outlook()
         self._certificate = self._ledger.crawl.certificate()
         self._n_on_topic = _n_on_topic(self._ledger)
         self._next_certificate = 0.0
@@ -85,24 +90,26 @@ class Watch:
         """Whether it is time for new figures."""
         return time.monotonic() >= self._next_figures
 
-    def look(self, exact: bool = False) -> Figures:
-        """How it stands; that is also kept in the folder. The certificate may be some seconds old, unless `exact`."""
+    def look(self, exact: bool = False, why: StopReason | None = None) -> Figures:
+        """How it stands; that is also kept in the folder. The certificate may be some seconds old, unless `exact`.
+
+        `why` is why the crawl has ended, if it has.
+        """
         ledger, live, now = self._ledger, self._live, time.monotonic()
         crawl = ledger.crawl
         is_refreshed = self._refresh_certificate(now, exact)
         states = np.bincount(crawl.states(), minlength=len(PageState))
-        n_done = crawl.n_asked
-        self._past.append((now, n_done, self._certificate.lower))
-        while self._past[0][0] < now - _RATE_OVER_S:
-            self._past.popleft()
-        rate, rise = self._rates()
-        goal = crawl.goal
+        is_fetched = crawl.states() == PageState.FETCHED
+        n_redirects = int(np.count_nonzero(crawl.coverage.alias[: len(is_fetched)] & is_fetched))
+        self._outlook.see(Point(now, crawl.n_asked, self._certificate.lower, len(crawl.frontier)))
+        goal, rate = crawl.goal, self._outlook.pages_per_s
+        left = self._outlook.left(goal) if why is None else Left() if why is StopReason.INTERRUPTED else Left(0.0, 0.0)
         self._next_figures = now + _EVERY_S
         figures = Figures(
             epoch=ledger.number,
             position=ledger.position,
-            n_done=n_done,
-            n_fetched=int(states[PageState.FETCHED]),
+            n_done=crawl.n_asked,
+            n_fetched=int(states[PageState.FETCHED]) - n_redirects,
             n_failed=int(states[PageState.FAILED]),
             n_skipped=int(states[PageState.SKIPPED]),
             n_blocked=int(states[PageState.BLOCKED]),
@@ -115,13 +122,15 @@ class Watch:
             n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
             elapsed_s=now - self._started,
-            left_s=_left_s(goal.budget, goal.until, n_done, self._certificate.lower, rate, rise),
+            left_s=left.most_s,
             certificate=self._certificate,
             until=goal.until,
             budget=goal.budget,
             outcomes=dict(self.intake.outcomes.most_common()),
             visits=named_visits(ledger.library.counts),
             n_on_topic=self._n_on_topic,
+            least_left_s=left.least_s,
+            n_redirects=n_redirects,
         )
         ledger.figures = figures.as_dict()
         if is_refreshed:
@@ -154,11 +163,6 @@ class Watch:
             n_on_topic=self._n_on_topic,
         )
 
-    def _rates(self) -> tuple[float, float]:
-        """Pages per second and rise of the lower bound per second, lately."""
-        (t0, n0, lower0), (t1, n1, lower1) = self._past[0], self._past[-1]
-        return ((n1 - n0) / (t1 - t0), (lower1 - lower0) / (t1 - t0)) if t1 > t0 else (0.0, 0.0)
-
 
 def dead_mass(crawl: Crawl) -> float:
     """The share of a surfer's time on pages without a content (404, images), by the links known now."""
@@ -172,15 +176,3 @@ def dead_mass(crawl: Crawl) -> float:
 def _n_on_topic(ledger: Ledger) -> int | None:
     reader = ledger.reader
     return None if reader is None else reader.n_on_topic
-
-
-def _left_s(
-    budget: int | None, until: float | None, n_done: int, lower: float, rate: float, rise: float
-) -> float | None:
-    """Seconds to the goal at this rate; None where nobody can tell."""
-    estimates = []
-    if budget is not None and rate > 0:
-        estimates.append(max(budget - n_done, 0) / rate)
-    if until is not None and rise > 0:
-        estimates.append(max(until - lower, 0.0) / rise)
-    return min(estimates) if estimates else None

@@ -55,6 +55,8 @@ class LiveCrawl:
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.intake = Intake(ledger, hooks, self.log)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
+        self.hear: Callable[[Fetched], None] = lambda answer: None  # told every answer, before it is taken in
+        self.n_under_way = 0  # fetches, as of the last time that pages were asked for
         self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
         self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
@@ -81,6 +83,7 @@ class LiveCrawl:
         acknowledged = time.monotonic()
         while True:
             is_through = self._ask()
+            self.n_under_way = self.fetcher.n_under_way
             if self.fetcher.n_under_way == 0 and self._is_over():
                 break
             wait_s = self._patience() if is_through else 0.0
@@ -97,10 +100,6 @@ class LiveCrawl:
             tick()
         self.ledger.checkpoint()
         return self.crawl.stopped_because or StopReason.INTERRUPTED
-
-    @property
-    def n_under_way(self) -> int:
-        return self.fetcher.n_under_way
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -162,6 +161,7 @@ class LiveCrawl:
         meanings = iter(self.intake.read(of_pages))
         for answer in answers:
             self.intake.n_bytes += len(answer.raw_headers) + len(answer.body)
+            self.hear(answer)
             errand = self._errand_of.pop(answer.request.page, None)
             if errand is None:
                 self._take_in(answer, next(meanings))
@@ -247,7 +247,9 @@ class LiveCrawl:
         if robots is None and answer.outcome is Outcome.REDIRECT:
             return None
         if robots is None:
-            self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH] += 1
+            # Where no server answered, that is what is wrong, and not its robots.txt.
+            is_answered = answer.status or answer.outcome is Outcome.FORBIDDEN_ADDRESS
+            self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH if is_answered else answer.reason] += 1
             return self._rest_s(host, answer, now)
         self.health.answered(host)
         if robots.delay_s is not None and robots.delay_s > self.ledger.plan.politeness.delay_s:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orienteer.errors import CrawlFolderError
+from orienteer.errors import CrawlFolderError, SeedError
 from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.coverage import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
@@ -21,14 +22,18 @@ from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.epoch import ready_for_refresh
 from orienteer.live.figures import Figures, Watch, dead_mass
-from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.live_crawl import HOST_FAILURES, LiveCrawl
+from orienteer.live.seed_check import SeedCheck
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
-from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder import CrawlFolder, remove_crawl
+from orienteer.store.folder_files import DATABASE, settings_of_folder
+
+_FEW_GIVEN_UP = 0.01  # of the pages: a crawl that lost no more to hosts out of reach has done what it was asked to
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,9 @@ class Report:
     topical: Certificate | None = None  # where there is a topic: as seen from the pages on topic
     refresh: RefreshSettings = field(default_factory=RefreshSettings)
     hook_failures: dict[str, HookFailures] = field(default_factory=dict)  # in this run, by hook
+    lost_seeds: dict[str, str] = field(default_factory=dict)  # seeds that led to no page, with the reason
+    n_given_up: int = 0  # pages that were not fetched because their hosts could not be reached
+    has_pages: bool = True  # False: no page could be fetched at all
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
@@ -64,8 +72,9 @@ class Report:
             ("stopped by", self.stopped_because),
             ("certificate", figures.certificate),
             ("fetched", figures.n_fetched),
-            ("failed", figures.n_failed),
+            ("redirects", figures.n_redirects),
             ("skipped", figures.n_skipped),
+            ("failed", figures.n_failed),
             ("blocked", figures.n_blocked),
             ("in the frontier", figures.n_frontier),
         ]
@@ -135,17 +144,30 @@ def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> Cra
     return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
 
 
-def run(live: LiveCrawl, watch: Callable[[Figures], None] | None = None) -> Report:
-    """Crawl to the end, or until somebody asks it to stop; `watch` hears the figures several times a second."""
+def run(
+    live: LiveCrawl, watch: Callable[[Figures], None] | None = None, tell: Callable[[str], None] | None = None
+) -> Report:
+    """Crawl to the end, or until somebody asks it to stop; `watch` hears the figures several times a second.
+
+    `tell` is told in one line of each seed that leads nowhere, while others work.
+    Raises SeedError where no seed can be reached: there is nothing to wait for.
+    """
     observer = Watch(live.intake, live)
+    seeds = SeedCheck(live.ledger)
+    live.hear = lambda answer: seeds.hear(answer, time.monotonic())
 
     def tick() -> None:
+        now = time.monotonic()
+        seeds.expect_a_page(now)
+        for url, why in seeds.newly_lost(now).items():
+            if tell is not None:
+                tell(f"seed {url}: {why}")
         if observer.is_due():
             figures = observer.look()
             if watch is not None:
                 watch(figures)
 
-    return reported(live.ledger, observer, live.run(tick))
+    return reported(live.ledger, observer, live.run(tick), seeds)
 
 
 @contextmanager
@@ -161,8 +183,32 @@ def opened(
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
 
     A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned. Without
-    `hooks` those that the plan names are run, which must be installed.
+    `hooks` those that the plan names are run, which must be installed. A new folder is removed again where a SeedError
+    says that nothing was crawled.
     """
+    is_new, has_place = not (path / DATABASE).exists(), path.is_dir()
+    try:
+        with _opened(path, plan, refresh, now, progress, topic, hooks) as live:
+            yield live
+    except SeedError:
+        if is_new:
+            with suppress(CrawlFolderError):
+                remove_crawl(path)
+            if has_place:
+                path.mkdir(exist_ok=True)
+        raise
+
+
+@contextmanager
+def _opened(
+    path: Path,
+    plan: CrawlPlan,
+    refresh: bool,
+    now: float | None,
+    progress: Progress,
+    topic: Path | None,
+    hooks: Sequence[Hook] | None,
+) -> Iterator[LiveCrawl]:
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else LoadedTopic(topic)
     policy = LoadedPolicy(plan, path)
@@ -188,17 +234,16 @@ def _impolite(plan: CrawlPlan) -> CrawlPlan:
     return replace(plan, politeness=replace(plan.politeness, delay_s=0.0, connections=plan.crawl.workers))
 
 
-def reported(ledger: Ledger, watch: Watch, why: StopReason) -> Report:
+def reported(ledger: Ledger, watch: Watch, why: StopReason, seeds: SeedCheck | None = None) -> Report:
     """The report of a run that has ended, also written into the folder."""
     if ledger.epoch is not None and why != StopReason.INTERRUPTED:
         ledger.end_epoch()
-    figures = watch.look(exact=True)
-    # Where no page came at all, "nothing is left" is no success: the host is down, or the address is wrong.
-    has_pages = figures.n_fetched > 0 or ledger.epoch is not None
+    figures = watch.look(exact=True, why=why)
+    n_given_up = _n_given_up(ledger)
     report = Report(
         folder=ledger.folder.path,
         stopped_because=why,
-        goal_reached=has_pages and ledger.crawl.goal.is_reached(why, ledger.crawl.n_asked),
+        goal_reached=_goal_is_reached(ledger, why, figures, seeds, n_given_up),
         dead=dead_mass(ledger.crawl),
         figures=figures,
         library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
@@ -207,6 +252,30 @@ def reported(ledger: Ledger, watch: Watch, why: StopReason) -> Report:
         else topical_certificate(ledger.database, ledger.plan, ledger.reader.topic.threshold),
         refresh=ledger.plan.refresh,
         hook_failures=dict(watch.intake.hooks.failures),
+        lost_seeds={} if seeds is None or ledger.epoch is not None else seeds.lost(),
+        n_given_up=n_given_up,
+        has_pages=seeds is None or seeds.has_pages,
     )
     ledger.folder.write_report(report.as_dict())
     return report
+
+
+def _goal_is_reached(
+    ledger: Ledger, why: StopReason, figures: Figures, seeds: SeedCheck | None, n_given_up: int
+) -> bool:
+    """Whether the crawl did what it was asked to.
+
+    "Nothing is left to fetch" is no success where no page came at all, or where more than a few pages were given up
+    because their hosts could not be reached.
+    """
+    goal, n_asked = ledger.crawl.goal, ledger.crawl.n_asked
+    if seeds is not None and not seeds.has_pages:
+        return False
+    if why is StopReason.FRONTIER_EMPTY and goal.until is None and goal.budget is None:
+        return n_given_up <= _FEW_GIVEN_UP * figures.n_done
+    return goal.is_reached(why, n_asked)
+
+
+def _n_given_up(ledger: Ledger) -> int:
+    by_outcome = ledger.database.counts().by_outcome
+    return sum(by_outcome.get(outcome, 0) for outcome in (Outcome.HOST_GIVEN_UP, *HOST_FAILURES))

@@ -97,5 +97,5 @@ def _valued(path: Path, value: str | None, progress: Progress) -> tuple[LinkGrap
 def _canonical(path: Path, text: str) -> str:
     url = canonical_url(text)
     if url is None:
-        raise InputError(f"{path}: {text[:200]!r} was chosen, and is no URL that a crawl could start from")
+        raise InputError(f"{path}: {text[:200]!r} was chosen, and is not a URL that a crawl could start from")
     return url

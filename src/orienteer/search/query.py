@@ -42,6 +42,7 @@ _WHOLE_TITLE = 10.0
 
 _ADDED_BOOST = 0.4
 _FIELDS = ("site", "host", "lang", "title", "url", "tag")
+_FIELD_LIKE = re.compile(r"(?<!\S)[+-]?([^\W\d]\w{0,40}):(?=[^\s:/])")
 
 
 class Clause(NamedTuple):
@@ -90,6 +91,24 @@ def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
         if _holds_something(clause):
             clauses.append(clause)
     return Ask(tuple(clauses[:_MAX_CLAUSES]))
+
+
+def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """What may be wrong with a query that finds nothing, a sentence each.
+
+    >>> hints('price:12 "red apple')
+    ('The quote before “red apple” is not closed.', 'There is no field “price”: it is looked for as a word.')
+    """
+    typed = text[:MAX_QUERY_CHARS]
+    found = []
+    if not parse(typed, field_names).clauses:
+        found.append("There is no word to look for." if typed.strip() else "The query is empty: type some words.")
+    if typed.count('"') % 2:
+        found.append(f"The quote before “{typed.rpartition(chr(34))[2].strip()[:60]}” is not closed.")
+    known = {*_FIELDS, *field_names}
+    unknown = [name for name in _FIELD_LIKE.findall(typed) if name.lower() not in known]
+    found += [f"There is no field “{name}”: it is looked for as a word." for name in dict.fromkeys(unknown)]
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)

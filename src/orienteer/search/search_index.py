@@ -26,7 +26,7 @@ from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
 from orienteer.search.indexing import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
-from orienteer.search.query import Ask, built, n_found, parse
+from orienteer.search.query import Ask, built, hints, n_found, parse
 from orienteer.search.related import co_cited
 from orienteer.search.snippet import Marker, Snippet, html_of
 from orienteer.search.spelling import suggestion
@@ -82,7 +82,8 @@ class RelatedPage:
 @dataclass(frozen=True)
 class Results:
     """A page of results. `total` pages were found, repetitions among them; `relaxed`: none had all of the words, so
-    these have some. `suggestion` is what may have been meant; `related` are linked from where the first hits are."""
+    these have some. `hints` say why nothing was found; `suggestion` is what may have been meant; `related` are linked
+    from where the first hits are."""
 
     query: str
     rank: str
@@ -95,6 +96,7 @@ class Results:
     suggestion: str | None
     related: tuple[RelatedPage, ...]
     elapsed_s: float
+    hints: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -232,6 +234,7 @@ class SearchIndex:
             total=total,
             hits=hits,
             relaxed=relaxed,
+            hints=hints(words, view.vocabulary.field_names) if not total else (),
             suggestion=self._suggestion(view, ask) if relaxed or total <= _FEW else None,
             related=self._related(view, best, n_related) if n_related else (),
             elapsed_s=time.perf_counter() - began,
@@ -287,10 +290,10 @@ class SearchIndex:
             if way not in markers:
                 markers[way] = Marker(ask, way)
             there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
-            title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text)
+            title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text, text.title)
             is_unexplained = not snippet.marks and not title.marks and len(text.text) == LEAD_CHARS
             if is_unexplained and (whole := source.page(text.id)) is not None:
-                snippet = markers[way].snippet(whole.text)
+                snippet = markers[way].snippet(whole.text, text.title)
             hits.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
         return tuple(hits)
 

@@ -18,6 +18,10 @@ _MAX_CHARS_READ = 20_000
 _MAX_MARKS = 12  # of one word
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
+_TITLE_WITHIN_CHARS = 2_000
+_MIN_TITLE_CHARS = 5  # of a part of a title; shorter ones, such as "The", are no titles
+_MAX_LEAD_CHARS = 100  # the same, where the snippet begins with a block or a sentence that way
+_SENTENCE_END = re.compile(r"[.!?]\s+(?=[^\W\d_a-z])|[。！？]")
 _REST = re.compile(r"[^\W_]*")  # of a word
 _BETWEEN = "\ud800"  # half of a pair, which stands in no text
 
@@ -73,20 +77,25 @@ class Marker:
         line = " ".join(text.split())
         return Snippet(line, tuple((start, stop) for start, stop, _ in self._marks(line)))
 
-    def snippet(self, text: str) -> Snippet:
+    def snippet(self, text: str, title: str = "") -> Snippet:
         """The stretch of a text with the most of the words in it; its beginning where there are none.
 
-        It begins where a block begins, if that is near: what stands before, as in a menu, belongs to something else.
+        It begins where a block or a sentence begins, if that is near: what stands before belongs to something else. The
+        title is not said again where it stands in the text.
         White space is expected to be single spaces, and line ends between blocks.
         """
         blocks = text[:_MAX_CHARS_READ]
         line = blocks.replace("\n", " ")
+        after_title = _after_title(blocks, title)
         marks = self._marks(line)
+        marks = [mark for mark in marks if mark[0] >= after_title] if after_title else marks
         if not marks:
-            return _cut(line, 0, marks)
+            return _cut(line, after_title, marks, is_cut=False)
         first = marks[_best(marks)][0]
-        block = blocks.rfind("\n", max(0, first - _LEAD_CHARS), first)
-        return _cut(line, block if block >= 0 else max(0, first - _LEAD_CHARS), marks)
+        start = _start_before(blocks, first, after_title)
+        if start is not None:
+            return _cut(line, start, marks, is_cut=False)
+        return _cut(line, first - _LEAD_CHARS, marks, is_cut=True)
 
     def _marks(self, text: str) -> list[Mark]:
         if self._is_ascii and not text.isascii():
@@ -147,14 +156,39 @@ def _best(marks: Sequence[Mark]) -> int:
     return best_first
 
 
-def _cut(line: str, start: int, marks: Iterable[Mark]) -> Snippet:
-    """The stretch from about there on, from one end of a word to another."""
-    if start and (space := line.find(" ", start, start + _LEAD_CHARS)) >= 0:
+def _after_title(blocks: str, title: str) -> int:
+    """Where a text goes on after the block that is its title, or the first part of it; 0 where there is none.
+
+    What stands before, such as a menu, is not what the page is about.
+    """
+    name, at = " ".join(title.split()).casefold(), 0
+    while name and (end := blocks.find("\n", at, _TITLE_WITHIN_CHARS)) >= 0:
+        block = blocks[at:end].strip().casefold()
+        if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
+            return end + 1
+        at = end + 1
+    return 0
+
+
+def _start_before(blocks: str, first: int, earliest: int) -> int | None:
+    """Where the block begins that a word stands in, or its sentence; None where that is too far before it."""
+    at_block = blocks.rfind("\n", max(earliest, first - _MAX_LEAD_CHARS), first)
+    if at_block >= 0:
+        return at_block + 1
+    if first - earliest <= _LEAD_CHARS:
+        return earliest
+    ends = [end.end() for end in _SENTENCE_END.finditer(blocks, max(earliest, first - _MAX_LEAD_CHARS), first)]
+    return ends[-1] if ends else None
+
+
+def _cut(line: str, start: int, marks: Iterable[Mark], is_cut: bool) -> Snippet:
+    """The stretch from there on, to the end of a word; if `is_cut`, from the beginning of a word near there."""
+    if is_cut and (space := line.find(" ", start, start + _LEAD_CHARS)) >= 0:
         start = space + 1
     stop = min(len(line), start + SNIPPET_CHARS)
     if stop < len(line) and (space := line.rfind(" ", start, stop)) > start:
         stop = space
-    lead, tail = "… " if start else "", " …" if stop < len(line) else ""
+    lead, tail = "… " if is_cut else "", " …" if stop < len(line) else ""
     moved = len(lead) - start
     inside = tuple((a + moved, b + moved) for a, b, _ in marks if start <= a and b <= stop)
     return Snippet(lead + line[start:stop] + tail, inside)

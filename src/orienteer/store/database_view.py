@@ -20,23 +20,28 @@ _ROWS_PER_BATCH = 500
 
 
 class Group(NamedTuple):
-    """The pages with the same state and outcome; how many of them repeat another page, exactly or nearly."""
+    """The pages with the same state and outcome; how many of them repeat another page, exactly or nearly.
+
+    `n_other_names` are other names of pages: redirects, and pages that were merged with another.
+    """
 
     state: int
     outcome: str
     n_pages: int
     n_duplicates: int
     n_near_duplicates: int
+    n_other_names: int
 
 
 class DonePage(NamedTuple):
-    """What came of a page, and whether it repeats another one, exactly or nearly."""
+    """What came of a page, and whether it repeats another one, exactly or nearly, or is another name of it."""
 
     page: int
     state: int
     outcome: str
     repeats: int
     nearly_repeats: int
+    is_other_name: int
 
 
 class DatabaseView(Database):
@@ -57,7 +62,8 @@ class DatabaseView(Database):
 
         The rows of pages that were there before may have changed in an epoch.
         """
-        columns = "id, page.state, outcome, duplicate_of IS NOT NULL, near_duplicate_of IS NOT NULL"
+        repeats = "duplicate_of IS NOT NULL, near_duplicate_of IS NOT NULL, page.redirect_to IS NOT NULL"
+        columns = f"id, page.state, outcome, {repeats}"
         yield from self._done(f"SELECT {columns} FROM page WHERE position >= ?", position)
         if position > 0:
             visited = "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.kind != ?"

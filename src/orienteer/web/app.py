@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from orienteer import __version__
@@ -62,8 +63,16 @@ def create_app(
     app.state.watch = CrawlWatch(Path(folder))
     app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
     for page in PAGES:
+        _answer_head(page.router)
         app.include_router(page.router)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     add_refusals(app)
     app.add_middleware(Guard, token=token, only_this_machine=only_this_machine)
     return app
+
+
+def _answer_head(router: APIRouter) -> None:
+    """Pages answer HEAD as they answer GET, without the page: that is how other programs see whether one is there."""
+    for route in router.routes:
+        if isinstance(route, APIRoute) and route.methods == {"GET"} and not route.include_in_schema:
+            route.methods.add("HEAD")

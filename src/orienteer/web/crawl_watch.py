@@ -19,7 +19,7 @@ from orienteer.inspect.status_in_words import (
     stopped_in_words,
 )
 from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
-from orienteer.pages.outcome import NO_ERRORS
+from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.lock import holder_of
@@ -29,6 +29,7 @@ _SHARE = 0.1  # of the time of one processor may go into looking
 _HOSTS_SHOWN = 20
 _MAX_RETOLD_URLS = 2_000_000  # telling a crawl anew takes as much memory as to resume it
 _START_PATIENCE_S = 4.0
+_NO_ERRORS = NO_ERRORS | {Outcome.UNWANTED_TYPE}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class CrawlNow:
     `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
     crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
     it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
-    asked for. `lower`, `upper` and `blocked` are what is proved in it.
+    asked for. `lower`, `upper` and `blocked` are what is proved in it; those named `library_`, after a
+    refresh, what is proved of all that the crawl has.
     """
 
     phase: str
@@ -67,8 +69,9 @@ class CrawlNow:
     position: int
     n_done: int
     n_fetched: int
-    n_failed: int
+    n_redirects: int
     n_skipped: int
+    n_failed: int
     n_blocked: int
     n_urls: int
     n_frontier: int | None
@@ -76,9 +79,13 @@ class CrawlNow:
     n_on_topic: int | None
     pages_per_s: float
     left_s: float | None
+    least_left_s: float | None
     lower: float | None
     upper: float | None
     blocked: float | None
+    library_lower: float | None
+    library_upper: float | None
+    library_blocked: float | None
     coverage: str
     coverage_of_epoch: str
     errors: tuple[ErrorKind, ...]
@@ -95,6 +102,11 @@ class CrawlNow:
     @property
     def is_running(self) -> bool:
         return self.phase in ("running", "stopping")
+
+    @property
+    def shows_library(self) -> bool:
+        """Whether the crawl as a whole is shown, and not the refresh that is under way."""
+        return bool(self.epoch) and self.library_lower is not None and not self.is_running
 
     @property
     def is_out_of_reach(self) -> bool:
@@ -187,6 +199,10 @@ class CrawlWatch:
         self._next_look = 0.0
         return started.process
 
+    def started_here(self) -> int | None:
+        """The process of the crawl that was resumed from here and is still running; None if there is none."""
+        return None if self._started is None or self._started.has_ended else self._started.process
+
     def _retell(self, now: CrawlNow) -> None:
         """Begin to read the crawl anew for its frontier, once for each moment."""
         is_known = self._retold is not None and self._retold.position == now.position
@@ -205,6 +221,7 @@ class CrawlWatch:
 
     def _seen(self, status: FolderStatus) -> CrawlNow:
         figures, settings, proved = status.figures or {}, status.plan.crawl, status.certificate
+        library = status.library if status.epochs else None
         phase = self._phase(status)
         is_running = phase in ("running", "stopping")
         waiting = figures.get("n_frontier")
@@ -224,19 +241,24 @@ class CrawlWatch:
             epoch=int(figures.get("epoch", 0)),
             position=status.position,
             n_done=int(figures.get("n_done", 0)),
-            n_fetched=status.n_pages(PageState.FETCHED),
-            n_failed=status.n_pages(PageState.FAILED),
-            n_skipped=status.n_pages(PageState.SKIPPED),
-            n_blocked=status.n_pages(PageState.BLOCKED),
+            n_fetched=status.n_fetched,
+            n_redirects=status.n_redirects,
+            n_skipped=status.n_skipped,
+            n_failed=status.n_failed,
+            n_blocked=status.n_blocked,
             n_urls=status.n_urls,
             n_frontier=waiting if isinstance(waiting, int) else None,
             n_under_way=int(figures.get("n_under_way", 0)) if is_running else 0,
             n_on_topic=status.n_on_topic,
             pages_per_s=float(figures.get("pages_per_s", 0.0)) if is_running else 0.0,
-            left_s=figures.get("left_s") if is_running else None,
+            left_s=figures.get("left_s"),
+            least_left_s=figures.get("least_left_s"),
             lower=None if proved is None else proved.lower,
             upper=None if proved is None else proved.upper,
             blocked=None if proved is None else proved.blocked,
+            library_lower=None if library is None else library.lower,
+            library_upper=None if library is None else library.upper,
+            library_blocked=None if library is None else library.blocked,
             coverage=coverage_in_words(status),
             coverage_of_epoch=coverage_of_epoch_in_words(status),
             errors=_errors(status, figures.get("outcomes") or {}),
@@ -260,8 +282,8 @@ class CrawlWatch:
 
 
 def _errors(status: FolderStatus, of_run: dict[str, int]) -> tuple[ErrorKind, ...]:
-    """What went wrong, the most frequent first."""
+    """What went wrong, the most frequent first. Files that are no HTML are skipped, which is no error."""
     failed, blocked = status.outcomes(PageState.FAILED), status.outcomes(PageState.BLOCKED)
-    kinds = dict.fromkeys([*failed, *blocked, *(kind for kind in of_run if kind not in NO_ERRORS)])
+    kinds = [kind for kind in dict.fromkeys([*failed, *blocked, *of_run]) if kind not in _NO_ERRORS]
     found = [ErrorKind(kind, failed.get(kind, 0), blocked.get(kind, 0), int(of_run.get(kind, 0))) for kind in kinds]
     return tuple(sorted(found, key=lambda error: (-error.n_failed - error.n_blocked, -error.n_in_run, error.kind)))

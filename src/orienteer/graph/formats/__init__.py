@@ -9,6 +9,7 @@ A reader turns whatever is wrong with the file into one GraphFileError.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,6 +74,10 @@ _OURS = (
 )
 
 
+# A crawl folder is read by who knows its database, which stands above graphs: it is looked up as plug-ins are.
+_CRAWL_DATABASE, _READS_CRAWLS = "crawl.db", "orienteer.inspect.snapshot:graph_of_crawl"
+
+
 def _why_not(thing: Any) -> str:
     return "" if isinstance(thing, Format) else f"is no Format of {__name__}"
 
@@ -119,6 +124,9 @@ def _chosen(path: Path, name: str | None) -> Format:
 
 def load(path: str | PathLike[str], format: str | None = None, *, progress: Progress = silent) -> LinkGraph:
     path = Path(path)
+    if format is None and (path / _CRAWL_DATABASE).is_file():
+        graph: LinkGraph = pkgutil.resolve_name(_READS_CRAWLS)(path)
+        return graph
     chosen = _chosen(path, format)
     if not path.exists() and chosen is not _BV:
         raise GraphFileError(f"{path}: no such file or folder")

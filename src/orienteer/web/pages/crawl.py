@@ -45,9 +45,11 @@ class CrawlAnswer(BaseModel):
 
 
 class GoOn(BaseModel):
-    """Another goal to go on with; the same if left out."""
+    """Another goal to resume with; the same if left out."""
 
-    until: float | None = Field(None, gt=0, lt=1, description="A coverage to prove, such as 0.98")
+    until: float | None = Field(
+        None, gt=0, le=1, description="A coverage to prove, such as 0.98; 1: fetch everything that can be fetched"
+    )
     budget: int | None = Field(None, ge=1, description="Pages to fetch, those before included")
 
 
@@ -99,7 +101,7 @@ def crawl_api(request: Request) -> CrawlAnswer:
 
 @router.get("/api/crawl/frontier", responses=REFUSALS, tags=["crawl"], summary="The pages that come next, and why")
 def frontier_api(request: Request) -> FrontierNow:
-    """Hosts that must rest are not reckoned with."""
+    """Politeness delays are ignored."""
     return _watch(request).frontier()
 
 
@@ -118,13 +120,13 @@ async def events_api(request: Request) -> StreamingResponse:
 
 @router.post("/api/crawl/stop", responses=REFUSALS, tags=["crawl"], summary="Ask the running crawl to end")
 def stop_api(request: Request) -> Asked:
-    """It finishes what is under way, as with Ctrl-C."""
+    """It finishes the requests in flight, as with Ctrl-C."""
     return Asked(process=_watch(request).stop())
 
 
-@router.post("/api/crawl/resume", responses=REFUSALS, tags=["crawl"], summary="Go on with the crawl")
+@router.post("/api/crawl/resume", responses=REFUSALS, tags=["crawl"], summary="Resume the crawl")
 def resume_api(request: Request, goal: GoOn | None = None) -> Asked:
-    """Starts `orienteer crawl DIR`, which goes on when this server has ended."""
+    """Starts `orienteer crawl DIR`, which runs on when this server has ended."""
     watch = _watch(request)
     wanted = goal or GoOn(until=None, budget=None)
     process = watch.resume(wanted.until, wanted.budget)
@@ -185,7 +187,7 @@ def why_waiting(page: WaitingPage) -> str:
     """Why a page is in the frontier, without its strongest source."""
     reasons = [
         "a seed" if page.is_seed else "",
-        "due to be looked at again" if page.is_due else "",
+        "due to be refreshed" if page.is_due else "",
         f"{counted(page.n_sources, 'page links', 'pages link')} to it" if page.n_sources else "",
     ]
     told = [reason for reason in reasons if reason] or ["named by a sitemap, no link seen"]

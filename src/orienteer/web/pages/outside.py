@@ -22,7 +22,7 @@ _ENDINGS = {
     "settled": "the estimate has settled",
     "budget": "the budget of pages was spent",
     "no page left": "no page was left that could be fetched",
-    "interrupted": "it was interrupted; the same command goes on",
+    "interrupted": "it was interrupted; the same command resumes it",
 }
 
 

@@ -45,11 +45,15 @@ class Order(NamedTuple):
 ORDERS = (
     Order("blend", "Blend", "blended", "blended", "By words, and a little by the ranks inside and outside."),
     Order("text", "Text", "by words", "by words", "By words alone."),
-    Order("local", "Seen from inside", "seen from inside", "inside", "By words, and by the links within this crawl."),
     Order(
-        "global", "Seen from outside", "seen from outside", "outside", "By words, and by the links of the whole web."
+        "local", "Seen from inside", "seen from inside", "by links in this crawl",
+        "By words, and by the links within this crawl.",
     ),
-)
+    Order(
+        "global", "Seen from outside", "seen from outside", "by links of the whole web",
+        "By words, and by the links of the whole web.",
+    ),
+)  # fmt: skip
 _SAID = {order.name: order.said for order in ORDERS}
 _SHORT = {order.name: order.short for order in ORDERS}
 
@@ -139,7 +143,7 @@ def _move(hit: Hit, before: str | None) -> Move | None:
 
 def _places(hit: Hit) -> str:
     """Where it stands in all orders."""
-    return ", ".join(f"{_SHORT[name]} {place:,}" for name, place in hit.positions.items() if place is not None)
+    return ", ".join(f"no. {place:,} {_SHORT[name]}" for name, place in hit.positions.items() if place is not None)
 
 
 def _pieces(hit: Hit) -> list[tuple[str, bool]]:
