@@ -30,12 +30,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.graph.estimation.estimator import Estimator, estimator
 from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.kernel import allocating_kernel
 
 CAUTION = 0.1
 LOCAL = 0.3
@@ -92,7 +92,7 @@ def _anyone(around: Surroundings, rank: NDArray[np.float64]) -> NDArray[np.float
     return weights
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _children(inside_offsets: Any, inside: Any, n_local: int) -> Any:
     """How many crawled pages each crawled page outside the domain links to, local ones counted in part."""
     children = np.zeros(len(inside_offsets) - 1)
@@ -102,7 +102,7 @@ def _children(inside_offsets: Any, inside: Any, n_local: int) -> Any:
     return children
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _certain(outward_offsets: Any, outward: Any, children: Any, n_local: int, n_frontier: int) -> Any:
     """For each frontier page the share that goes to *each* page outside that links to it: 1 / (p + CAUTION)."""
     parents = np.zeros(n_frontier)
@@ -115,7 +115,7 @@ def _certain(outward_offsets: Any, outward: Any, children: Any, n_local: int, n_
     return parents
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _step(
     inside_offsets: Any, inside: Any, outward_offsets: Any, outward: Any, degrees: Any, children: Any, certain: Any,
     anyone: Any, n_local: int, damping: float, x: Any, stand_in: Any, new: Any,
