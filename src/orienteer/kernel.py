@@ -13,7 +13,7 @@ compiles (`standing_in`), kernels run as plain Python, some hundred times slower
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, Protocol, TypeVar, cast
@@ -102,6 +102,21 @@ def standing_in(compiling: Compiling) -> Iterator[None]:
         yield
     finally:
         _elsewhere = before
+
+
+def plain_if_small() -> AbstractContextManager[None]:
+    """Small arrays are dealt with in plain Python, which takes less time than to load Numba."""
+    return standing_in(_Nobody())
+
+
+class _Nobody:
+    """Compiles nothing, and need not be waited for."""
+
+    def poll(self) -> None:
+        return None
+
+    def wait(self) -> None:
+        return None
 
 
 def _is_plain_better(compiling: Compiling, arguments: tuple[Any, ...]) -> bool:

@@ -16,7 +16,7 @@ import pytest
 import typer
 
 import orienteer as ori
-from orienteer.cli.main import app
+from orienteer.cli.main import command_line
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, orienteer_each
@@ -39,7 +39,7 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[list[str]
         yield list(path), command
 
 
-REGISTERED = {" ".join(path): command for path, command in leaves(typer.main.get_command(app))}
+REGISTERED = {" ".join(path): command for path, command in leaves(typer.main.get_command(command_line()))}
 
 
 def options_of(command: Any) -> set[str]:

@@ -28,7 +28,9 @@ from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.search.page_columns import FILE, write_columns
+from orienteer.search.column_writing import write_columns
+from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.search.page_columns import FILE
 from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, way_of
@@ -41,13 +43,8 @@ from orienteer.store.page_texts import PageTexts
 from orienteer.store.url_numbers import seen_urls
 
 MAX_GHOST_SHARE = 0.2
-TEXTS = "pages.db"
 _PAGES_PER_COMMIT = 5_000
 _PAGES_PER_TRANSACTION = 500
-
-
-def index_folder(folder: Path) -> Path:
-    return folder / "index"
 
 
 @dataclass(frozen=True)
