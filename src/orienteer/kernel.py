@@ -12,6 +12,7 @@ compiles (`standing_in`), kernels run as plain Python, some hundred times slower
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, update_wrapper
@@ -22,6 +23,7 @@ import numpy as np
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+_AT_FIRST_S = 2.0
 _MOST_PLAIN = 1 << 18  # entries in an array: from there on plain Python would take longer than the compiler
 
 
@@ -104,19 +106,22 @@ def standing_in(compiling: Compiling) -> Iterator[None]:
         _elsewhere = before
 
 
-def plain_if_small() -> AbstractContextManager[None]:
-    """Small arrays are dealt with in plain Python, which takes less time than to load Numba."""
-    return standing_in(_Nobody())
+def plain_at_first() -> AbstractContextManager[None]:
+    """Plain Python for some seconds: what is small is done by then, and sooner than Numba is loaded."""
+    return standing_in(_Later())
 
 
-class _Nobody:
-    """Compiles nothing, and need not be waited for."""
+class _Later:
+    """Compiles nothing for some seconds, and then whatever is called; need not be waited for."""
 
-    def poll(self) -> None:
-        return None
+    def __init__(self) -> None:
+        self._until = time.process_time() + _AT_FIRST_S
+
+    def poll(self) -> bool | None:
+        return True if time.process_time() > self._until else None
 
     def wait(self) -> None:
-        return None
+        pass
 
 
 def _is_plain_better(compiling: Compiling, arguments: tuple[Any, ...]) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from numba.core import caching
 from numba.core.serialize import dumps
 
-from orienteer.kernel_folder import folder
+from orienteer.kernel_folder import NOT_KEPT, folder
 
 _Called = Mapping[Callable[..., Any], Mapping[str, Any]]
 
@@ -149,4 +149,4 @@ def _loaded(found: Any) -> Any:
 
 @cache
 def _tell_once(why: str) -> None:
-    warnings.warn(f"what was compiled cannot be kept: {why}", stacklevel=2)
+    warnings.warn(f"{NOT_KEPT}: {why}", stacklevel=2)

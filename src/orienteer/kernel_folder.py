@@ -18,6 +18,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+NOT_KEPT = "what was compiled cannot be kept"  # how a warning begins that says so
+
 _given: Path | None = None
 
 

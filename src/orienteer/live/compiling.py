@@ -71,12 +71,12 @@ def _started(plan: CrawlPlan) -> subprocess.Popen[bytes] | None:
 
 def _leave_with_crawl() -> None:
     """The crawl holds the other end of stdin, which is closed when its process ends, however it does."""
-    sys.stdin.buffer.read()
+    os.read(0, 1)
     os._exit(1)
 
 
 def _compile(folder: str, policy: str, damping: str) -> None:
-    warnings.simplefilter("error")  # one says that nothing can be kept: then there is no use in going on
+    warnings.filterwarnings("error", kernel_folder.NOT_KEPT)  # then there is no use in going on
     threading.Thread(target=_leave_with_crawl, daemon=True).start()
     kernel_folder.use_folder(Path(folder))
     settings = {"seeds": ["http://a.example/"], "policy": policy, "damping": float(damping), "topic": True}

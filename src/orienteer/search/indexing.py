@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.inspect.local_web import page_names
+from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
@@ -98,7 +99,8 @@ def update_index(
             index.mkdir(exist_ok=True)
         lock = FolderLock(index)
         try:
-            return _Indexing(crawl, survey, index, threshold, progress).run(rebuild, max_ghost_share)
+            with plain_at_first():
+                return _Indexing(crawl, survey, index, threshold, progress).run(rebuild, max_ghost_share)
         finally:
             lock.release()
 
