@@ -8,6 +8,8 @@ because ties between priorities must come out the same everywhere.
 Nothing is compiled, and Numba is not imported, before a kernel is called. Compiling everything that a crawl needs takes
 many seconds where nothing is in the cache (`kernel_cache`). A crawl need not wait for that: while another process
 compiles (`standing_in`), kernels run as plain Python, some hundred times slower and with the same results to the bit.
+For that they fill arrays in loops (`a[:] = 0` would not do), and take no sums, logarithms and the like from NumPy,
+which rounds them otherwise.
 """
 
 from __future__ import annotations

@@ -188,7 +188,9 @@ def test_without_a_command_there_is_help() -> None:
 def test_no_environment_variable_is_read() -> None:
     for name, command in REGISTERED.items():
         assert all(not parameter.envvar for parameter in command.params), name
-    for path in SRC.rglob("*.py"):
+    # But where compiled kernels are kept, as Numba's variable says; and what another process is given on its way.
+    passing = {SRC / "kernel_folder.py", SRC / "live" / "compiling.py"}
+    for path in set(SRC.rglob("*.py")) - passing:
         text = path.read_text()
         assert "os.environ" not in text, path
         assert "getenv" not in text, path

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from tests.cli.live_process import wait_until, without_patience
+from tests.cli.live_process import without_patience
 
 NOBODY = 65534
 SEED = "http://a.test/"
@@ -55,13 +54,13 @@ class Visitor:
 
 
 @pytest.fixture(scope="module")
-def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Visitor:
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("only root can become nobody, by setpriv")
     folder = tmp_path_factory.mktemp("visited")
     if subprocess.run([*_AS_NOBODY, "true"], capture_output=True).returncode != 0:
         pytest.skip("this machine does not let nobody read")
-    yield Visitor(folder)
+    return Visitor(folder)
 
 
 @pytest.fixture(scope="module")

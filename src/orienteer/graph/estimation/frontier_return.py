@@ -125,7 +125,8 @@ def _step(
     unknown = 0.0
     for j in range(len(certain)):
         unknown += x[size + j]
-    stand_in[:] = 0.0
+    for i in range(len(stand_in)):
+        stand_in[i] = 0.0
     for i in range(n_local, size):
         if children[i] > 0:
             handed = 0.0
@@ -135,7 +136,8 @@ def _step(
             if handed > 0:
                 for k in range(inside_offsets[i], inside_offsets[i + 1]):
                     stand_in[inside[k]] += handed * (LOCAL if inside[k] < n_local else 1.0) / children[i]
-    new[:] = 1.0
+    for i in range(len(new)):
+        new[i] = 1.0
     for i in range(size):
         if degrees[i] > 0:
             share = damping * (x[i] + stand_in[i] + unknown * anyone[i]) / degrees[i]
