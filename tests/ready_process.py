@@ -126,6 +126,7 @@ def _import_everything() -> None:
     for name in orienteer.__all__:
         getattr(orienteer, name)
     orienteer.policies.all_policies()
+    orienteer.cli.main.command_line()
     warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
 
 

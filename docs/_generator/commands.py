@@ -40,7 +40,7 @@ def page() -> str:
 
 def all_commands() -> Iterator[tuple[str, Any]]:
     """Every command that does something, with what one types for it; groups are left out."""
-    yield from _below("orienteer", typer.main.get_command(main.app))
+    yield from _below("orienteer", typer.main.get_command(main.command_line()))
 
 
 def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:

@@ -57,7 +57,7 @@ def ended(process: subprocess.Popen[str]) -> Done:
 
 def without_patience(stderr: str) -> str:
     """What was said, but for the line that a busy machine is prepared slowly."""
-    return re.sub(r"^preparing \(.*\)…\n", "", stderr, flags=re.MULTILINE)
+    return re.sub(r"^preparing…\n", "", stderr)
 
 
 def wait_until(happened: Callable[[], Any]) -> None:

@@ -109,23 +109,8 @@ def _command(web: FakeWeb) -> list[str]:
     return [*COMMAND, "crawl", SEED, *options(web, "-o", "c")]
 
 
-def test_interrupted_while_the_kernels_are_compiled(tmp_path: Path) -> None:
-    """With no cache of them, as after an installation."""
-    with Web(delay_s=0.0) as web:
-        command = ["crawl", SEED, *options(web, "-o", "c")]
-        with started(*command, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")) as process:
-            assert process.stderr is not None
-            assert process.stderr.readline() == "preparing (first run: compiling, once)…\n"
-            process.send_signal(signal.SIGINT)
-            done = ended(process)
-        assert done == (130, "", "orienteer: interrupted\n")
-        assert web.requests == []
-        orienteer("crawl", tmp_path / "c")
-        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
-
-
-def test_nothing_is_compiled_once_a_crawl_is_opened(tmp_path: Path) -> None:
-    """Else the first pages would be answered to somebody who does not listen."""
+def test_a_crawl_calls_only_kernels_that_were_compiled_for_it(tmp_path: Path) -> None:
+    """Else others would be compiled in the middle of it, and answers come to somebody who does not listen."""
     script = """
 import gc, sys
 from pathlib import Path
@@ -133,10 +118,12 @@ from numba.core.registry import CPUDispatcher
 from orienteer.live.figures import Watch
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.session import opened, reported
+from orienteer.live.warm_up import warm_up
 def compiled():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
     return {(kernel.__module__, kernel.__name__, str(types)) for kernel in kernels for types in kernel.signatures}
 plan = CrawlPlan.parse(Path(sys.argv[1]).read_text(), sys.argv[1])
+warm_up(plan)
 with opened(Path(sys.argv[2]), plan) as live:
     before = compiled()
     watch = Watch(live.intake, live)

@@ -49,8 +49,8 @@ def test_help_imports_nothing_heavy() -> None:
     """Help must answer at once: no NumPy, no Numba, nothing compiled."""
     script = (
         "import sys; sys.argv = ['orienteer', '--help']\n"
-        "from orienteer.cli.main import app\n"
-        "try: app()\n"
+        "from orienteer.cli.main import run\n"
+        "try: run()\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'numba', 'scipy', 'pyarrow', 'networkx', 'turbohtml', 'matplotlib', 'sklearn', 'tantivy'}\n"
         "heavy = (heavy | {'fastapi', 'uvicorn', 'jinja2'}) & set(sys.modules)\n"

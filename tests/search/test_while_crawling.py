@@ -14,7 +14,8 @@ import pytest
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.process import served_elsewhere
 from orienteer.fake_web.site import MadeSite
-from orienteer.search.indexing import index_folder, update_index
+from orienteer.search.index_files import index_folder
+from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import FolderLock

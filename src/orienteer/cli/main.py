@@ -6,39 +6,14 @@ Exit codes: 0 the goal was reached, 2 bad usage or bad input (one line on stderr
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
 
 import typer
 
-from orienteer.cli import (
-    compare,
-    crawl,
-    demo,
-    display,
-    estimate,
-    explain,
-    export,
-    graph_convert,
-    graph_generate,
-    graph_info,
-    import_,
-    index,
-    interruption,
-    plugins,
-    replay,
-    search,
-    seeds,
-    serve,
-    simulate,
-    status,
-    stop,
-    topic_test,
-    topic_train,
-    topic_train_policy,
-)
+from orienteer.cli import display, interruption
 from orienteer.cli.plugin_names import Command, Group
 from orienteer.errors import OrienteerError
 
@@ -51,19 +26,35 @@ Orienteer has no environment variables of its own, but for _ORIENTEER_COMPLETE, 
 (orienteer --install-completion).
 """
 
-app = typer.Typer(
-    name="orienteer",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    cls=Group,
-)
-graph_app = typer.Typer(help="Look at link graphs, convert them, generate them.", no_args_is_help=True, cls=Group)
-app.add_typer(graph_app, name="graph")
-topic_app = typer.Typer(
-    help="Describe a topic, train it on examples, and test how well it tells pages.", no_args_is_help=True, cls=Group
-)
-app.add_typer(topic_app, name="topic")
+# By what one types: the module of this folder, and its function.
+_COMMANDS = {
+    "demo": "demo:demo",
+    "crawl": "crawl:crawl",
+    "import": "import_:import_",
+    "status": "status:status",
+    "stop": "stop:stop",
+    "explain": "explain:explain",
+    "replay": "replay:replay",
+    "seeds": "seeds:seeds",
+    "estimate": "estimate:estimate",
+    "index": "index:index",
+    "search": "search:search",
+    "serve": "serve:serve",
+    "export": "export:export",
+    "simulate": "simulate:simulate",
+    "compare": "compare:compare",
+    "plugins": "plugins:plugins",
+    "graph info": "graph_info:info",
+    "graph convert": "graph_convert:convert",
+    "graph generate": "graph_generate:generate",
+    "topic train": "topic_train:train",
+    "topic train-policy": "topic_train_policy:train_policy",
+    "topic test": "topic_test:examine",
+}
+_GROUPS = {
+    "graph": "Look at link graphs, convert them, generate them.",
+    "topic": "Describe a topic, train it on examples, and test how well it tells pages.",
+}
 
 
 def paragraphs(text: str | None) -> str:
@@ -72,32 +63,29 @@ def paragraphs(text: str | None) -> str:
     return "\n\n".join(" ".join(part.split()) for part in parts)
 
 
-def _add(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
-    group.command(name, cls=Command, help=paragraphs(command.__doc__))(command)
-
-
-_add(app, "demo", demo.demo)
-_add(app, "crawl", crawl.crawl)
-_add(app, "import", import_.import_)
-_add(app, "status", status.status)
-_add(app, "stop", stop.stop)
-_add(app, "explain", explain.explain)
-_add(app, "replay", replay.replay)
-_add(app, "seeds", seeds.seeds)
-_add(app, "estimate", estimate.estimate)
-_add(app, "index", index.index)
-_add(app, "search", search.search)
-_add(app, "serve", serve.serve)
-_add(app, "export", export.export)
-_add(app, "simulate", simulate.simulate)
-_add(app, "compare", compare.compare)
-_add(app, "plugins", plugins.plugins)
-_add(graph_app, "info", graph_info.info)
-_add(graph_app, "convert", graph_convert.convert)
-_add(graph_app, "generate", graph_generate.generate)
-_add(topic_app, "train", topic_train.train)
-_add(topic_app, "train-policy", topic_train_policy.train_policy)
-_add(topic_app, "test", topic_test.examine)
+def command_line(only: str | None = None) -> typer.Typer:
+    """All commands; or only one, or one group, whose modules are then the only ones that are imported."""
+    app = typer.Typer(
+        name="orienteer",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        cls=Group,
+    )
+    app.callback(help=_ABOUT, epilog=paragraphs(_MORE))(_main)
+    groups = {"": app}
+    for typed, place in _COMMANDS.items():
+        first, _, second = typed.partition(" ")
+        if only not in (None, first):
+            continue
+        if second and first not in groups:
+            groups[first] = typer.Typer(help=_GROUPS[first], no_args_is_help=True, cls=Group)
+            app.add_typer(groups[first], name=first)
+        module, _, function = place.partition(":")
+        command = getattr(importlib.import_module(f"orienteer.cli.{module}"), function)
+        group = groups[first if second else ""]
+        group.command(second or first, cls=Command, help=paragraphs(command.__doc__))(command)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -108,17 +96,19 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help=_ABOUT, epilog=paragraphs(_MORE))
-def main(
+def _main(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     """What stands before any command."""
 
 
-def run(command: typer.Typer = app, name: str = "orienteer") -> None:
+def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
     """Run a command line; what a user can cause ends in one line, never in a traceback."""
     interruption.watch()
     warnings.showwarning = _show_warning
+    if command is None:
+        first = sys.argv[1] if len(sys.argv) > 1 else ""
+        command = command_line(first if any(first == typed.split()[0] for typed in _COMMANDS) else None)
     try:
         code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

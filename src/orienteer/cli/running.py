@@ -46,8 +46,8 @@ def waiting(folder: Path, quiet: bool) -> Iterator[None]:
         say("orienteer: interrupted")
         os._exit(130)
 
-    why = "reading the crawl so far" if (folder / "crawl.db").exists() else "first run: compiling, once"
-    timer = threading.Timer(_PATIENCE_S, say, [f"preparing ({why})…"])
+    why = " (reading the crawl so far)" if (folder / "crawl.db").exists() else ""
+    timer = threading.Timer(_PATIENCE_S, say, [f"preparing{why}…"])
     timer.daemon = True
     if not quiet:
         timer.start()

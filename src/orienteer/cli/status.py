@@ -29,8 +29,9 @@ def status(
     Example: [bold]orienteer status example.org-crawl[/bold]
     """
     from orienteer.inspect.folder_status import folder_status
+    from orienteer.kernel import plain_at_first
 
-    with display.progress_bar() as progress:
+    with display.progress_bar() as progress, plain_at_first():
         found = folder_status(folder, progress=progress)
     if json:
         display.print_json(found.as_dict())

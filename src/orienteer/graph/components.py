@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.kernel import allocating_kernel
 
 
 def components(graph: LinkGraph) -> tuple[int, NDArray[np.uint32]]:
@@ -34,7 +34,7 @@ def condensation(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.uint32]]:
     return LinkGraph.from_links(n_components, labels[graph.sources()], labels[graph.targets]), labels
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _label(offsets: Any, targets: Any, order: Any) -> Any:
     """Turn `order` (all zero) into component numbers; how many there are.
 

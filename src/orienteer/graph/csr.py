@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from orienteer.kernel import allocating_kernel
 
 Offsets = NDArray[np.int64]
 Targets = NDArray[np.uint32]
@@ -32,7 +33,7 @@ FAULTS = {
 }
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def first_fault(offsets: Any, targets: Any, n_links: int) -> tuple[int, int]:
     """(fault, page) of the first page that breaks a promise of proper rows; (0, 0) where none does."""
     n_pages = len(offsets) - 1
@@ -55,7 +56,7 @@ def first_fault(offsets: Any, targets: Any, n_links: int) -> tuple[int, int]:
     return 0, 0
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def grouped(n_pages: int, keys: Any, values: Any) -> tuple[Any, Any]:
     """The values grouped by key, in their given order within a group, as (offsets, values)."""
     offsets = np.zeros(n_pages + 1, np.int64)
@@ -71,7 +72,7 @@ def grouped(n_pages: int, keys: Any, values: Any) -> tuple[Any, Any]:
     return offsets, out
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _proper_degrees(by_target: Any, sources: Any, last: Any, offsets: Any) -> None:
     for target in range(len(by_target) - 1):
         for k in range(by_target[target], by_target[target + 1]):
@@ -83,7 +84,7 @@ def _proper_degrees(by_target: Any, sources: Any, last: Any, offsets: Any) -> No
         offsets[page + 1] += offsets[page]
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _proper_rows(by_target: Any, sources: Any, cursor: Any, offsets: Any, out: Any) -> None:
     for target in range(len(by_target) - 1):
         for k in range(by_target[target], by_target[target + 1]):
@@ -105,7 +106,7 @@ def proper_rows(n_pages: int, sources: Targets, targets: Targets) -> tuple[Offse
     return offsets, out
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def row_ids(offsets: Any) -> Any:
     """The source of every link, in storage order."""
     sources = np.empty(offsets[-1], np.uint32)
@@ -115,7 +116,7 @@ def row_ids(offsets: Any) -> Any:
     return sources
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def in_degrees(n_pages: int, targets: Any) -> Any:
     """Number of links to each page."""
     degrees = np.zeros(n_pages, np.int64)
@@ -124,7 +125,7 @@ def in_degrees(n_pages: int, targets: Any) -> Any:
     return degrees
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def scatter_sources(offsets: Any, targets: Any, position: Any, last: int, cursor: Any, base: int, out: Any) -> None:
     """Put the source of each link to a page below `last` at that page's cursor in `out`, which starts at `base`.
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
@@ -19,6 +18,7 @@ from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph, page_ids
 from orienteer.graph.url_table import UrlTable
+from orienteer.kernel import allocating_kernel
 
 
 class GrowingGraph:
@@ -122,7 +122,7 @@ class GrowingGraph:
         )
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _append_rows(
     pages: Any, offsets: Any, targets: Any, out: Any, used: int, starts: Any, ends: Any
 ) -> tuple[int, int]:
@@ -142,7 +142,7 @@ def _append_rows(
     return gained, used
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _gathered(pages: Any, starts: Any, ends: Any, targets: Any, offsets: Any) -> Any:
     out = np.empty(offsets[-1], np.uint32)
     for k in range(len(pages)):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable, UrlTable
+from orienteer.kernel import allocating_kernel
 from orienteer.url import host_of, site_of
 
 _BLOCK_PAGES = 1 << 18
@@ -97,7 +97,7 @@ def _names(graph: LinkGraph, hosts: NDArray[np.int32]) -> UrlTable | None:
     return UrlTable.of(names) if np.array_equal(told, hosts) else None
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _host_spans(data: Any, offsets: Any, spans: Any) -> None:
     """Where in `data` each URL's host stands; -1 for a URL that the parser has to look at."""
     for page in range(len(offsets) - 1):
@@ -113,7 +113,7 @@ def _host_spans(data: Any, offsets: Any, spans: Any) -> None:
         spans[page, 0], spans[page, 1] = (first, last) if last >= 0 else (-1, -1)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _starts_with(data: Any, start: int, end: int, prefix: Any) -> bool:
     k = 0
     while k < len(prefix) and start + k < end and data[start + k] == prefix[k]:
@@ -121,7 +121,7 @@ def _starts_with(data: Any, start: int, end: int, prefix: Any) -> bool:
     return k == len(prefix)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _host_end(data: Any, first: int, end: int, default_port: int) -> int:
     """The end of `name` or `name:port` at `first`; -1 unless it is surely written as the parser would write it."""
     label = first
@@ -144,7 +144,7 @@ def _host_end(data: Any, first: int, end: int, default_port: int) -> int:
     return k if _ends_authority(data, k, end) else -1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _port_end(data: Any, colon: int, end: int, default_port: int) -> int:
     """The end of the host with its port, or without it if it is the default one; -1 if unsure."""
     k = colon + 1
@@ -157,12 +157,12 @@ def _port_end(data: Any, colon: int, end: int, default_port: int) -> int:
     return colon if port == default_port else k
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _ends_authority(data: Any, k: int, end: int) -> bool:
     return k == end or data[k] == 47 or data[k] == 63 or data[k] == 35  # / ? #
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _renumber(ids: Any, n_ids: int) -> Any:
     """Number the ids anew in order of first appearance, in place; the old ids in the new order."""
     new = np.full(n_ids, -1, np.int32)
@@ -177,7 +177,7 @@ def _renumber(ids: Any, n_ids: int) -> Any:
     return old
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _inter_host_links(offsets: Any, targets: Any, hosts: Any) -> int:
     n_links = 0
     for page in range(len(offsets) - 1):
@@ -186,7 +186,7 @@ def _inter_host_links(offsets: Any, targets: Any, hosts: Any) -> int:
     return n_links
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _fill_host_links(offsets: Any, targets: Any, hosts: Any, host_sources: Any, host_targets: Any) -> None:
     at = 0
     for page in range(len(offsets) - 1):
@@ -197,7 +197,7 @@ def _fill_host_links(offsets: Any, targets: Any, hosts: Any, host_sources: Any, 
                 at += 1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _count_behind(offsets: Any, rows: Any, sources: Any, targets: Any, counts: Any) -> None:
     """Count how often each link of proper rows occurs in the list (sources, targets)."""
     for k in range(len(sources)):

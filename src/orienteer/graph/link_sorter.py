@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
@@ -24,6 +23,7 @@ from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.scratch import ScratchFolder
 from orienteer.graph.url_table import UrlTable
+from orienteer.kernel import allocating_kernel
 
 DEFAULT_MEMORY_BYTES = 3 << 30
 _BYTES_PER_LINK_IN_MEMORY = 24  # the pair, its grouped copy, its sorted copy
@@ -149,13 +149,13 @@ def _split(pairs: Path, range_of: NDArray[np.uint32], n_ranges: int, folder: Pat
                 out.write(dealt[bounds[k] : bounds[k + 1]].data)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _count_sources(keys: Any, degrees: Any) -> None:
     for key in keys:
         degrees[np.int64(key >> np.uint64(32))] += 1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _dealt(keys: Any, range_of: Any, n_ranges: int) -> tuple[Any, Any]:
     """(where each range begins, the keys grouped by the range of their source)."""
     bounds = np.zeros(n_ranges + 1, np.int64)

@@ -21,8 +21,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from orienteer.kernel import allocating_kernel
 
 N_SUNS = 80
 DOT = 0.035  # the smallest radius; the largest is 1
@@ -192,7 +193,7 @@ def _centred(x: NDArray[np.float64], y: NDArray[np.float64], radius: NDArray[np.
 # and somebody is waiting for the first map.
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _move(x: Any, y: Any, room: Any, spread: float, pull: Any, n_steps: int) -> None:
     """Fruchterman and Reingold's forces: two circles that a full pull connects come to rest side by side."""
     n = len(x)
@@ -218,14 +219,14 @@ def _move(x: Any, y: Any, room: Any, spread: float, pull: Any, n_steps: int) -> 
             y[i] += moves_y[i] / length * min(length, longest)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _place_suns(suns: Any, wanted: Any, room: Any, gap: float, taken: Any, x: Any, y: Any) -> None:
     """Each nearest to where it is wanted; it keeps the room of all that circles round it free of other suns."""
     for k in range(len(suns)):
         _settle(suns[k], wanted[k, 0], wanted[k, 1], 0.0, 0.0, room, gap, taken, x, y)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _place_others(
     others: Any, grew_from: Any, radius: Any, nearest: Any, turn: Any, reach: float, taken: Any, x: Any, y: Any
 ) -> None:
@@ -243,7 +244,7 @@ def _place_others(
         nearest[parent] = found - radius[region]
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _settle(
     region: int, at_x: float, at_y: float, start: float, turn: float, radius: Any, gap: float, taken: Any, x: Any,
     y: Any,
@@ -276,12 +277,12 @@ def _new_grid(regions: NDArray[np.int64], radius: NDArray[np.float64], half: flo
     return np.full(side * side, -1), np.empty((n_entries, 2), np.int64), np.zeros(1, np.int64), side, half, cell
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _cell(at: float, side: int, half: float, cell: float) -> int:
     return min(max(int((at + half) / cell), 0), side - 1)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _note(grid: Any, region: int, x: Any, y: Any, radius: Any) -> None:
     chains, entries, n_entries, side, half, cell = grid
     r = radius[region]
@@ -293,7 +294,7 @@ def _note(grid: Any, region: int, x: Any, y: Any, radius: Any) -> None:
             n_entries[0] += 1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _is_free(grid: Any, region: int, x: Any, y: Any, radius: Any, gap: float) -> bool:
     chains, entries, _, side, half, cell = grid
     r = radius[region] + gap

@@ -164,7 +164,8 @@ def _descend(
     s: float, mean: bool, error: float, n: int,
 ) -> Any:  # fmt: skip
     for sweep in range(1, n + 1):
-        came[:] = 0.0
+        for page in range(len(came)):
+            came[page] = 0.0
         for page in range(len(down)):
             if ends[page] > starts[page] and down[page] > 0:
                 part = down[page] / (ends[page] - starts[page])

@@ -24,12 +24,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph, expect_graph
 from orienteer.graph.trust import Trust, trust_vector
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 SMALLEST_TOLERANCE = 1e-13
@@ -100,7 +100,7 @@ def _ranked(
         push_all(graph.offsets, graph.targets, x, residual, damping)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def push_all(offsets: Any, targets: Any, x: Any, residual: Any, damping: float) -> None:
     """One Gauss-Seidel sweep: push the residual of every page, in storage order."""
     for page in range(len(x)):
@@ -116,7 +116,7 @@ def push_all(offsets: Any, targets: Any, x: Any, residual: Any, damping: float) 
                 residual[targets[k]] += share
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def subtract_applied(offsets: Any, targets: Any, x: Any, residual: Any, damping: float) -> None:
     """residual += d W x - x: what is left to push for an estimate that was not pushed from zero."""
     for page in range(len(x)):

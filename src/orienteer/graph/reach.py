@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph, page_ids
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 _WORDS = 8  # 64-bit words of a mask
@@ -127,7 +127,7 @@ def weights_of(graph: LinkGraph, pages: ArrayLike, depth: int, values: NDArray[n
     return weights
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _search(starts: Any, ends: Any, targets: Any, pages: Any, hops: int, found: Any, queue: Any) -> int:
     n_found = 0
     for page in pages:
@@ -150,7 +150,7 @@ def _search(starts: Any, ends: Any, targets: Any, pages: Any, hops: int, found: 
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _sum_of_targets(offsets: Any, targets: Any, value: Any) -> Any:
     sums = np.zeros(len(value))
     for page in range(len(value)):
@@ -159,7 +159,7 @@ def _sum_of_targets(offsets: Any, targets: Any, value: Any) -> Any:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _add_reaching(offsets: Any, sources: Any, pages: Any, value: Any, depth: int, weights: Any) -> None:
     """weights[v] += value[x] for every x of `pages` that v reaches within `depth`. Works on the reverse graph."""
     n_pages = len(value)
@@ -200,7 +200,7 @@ def _add_reaching(offsets: Any, sources: Any, pages: Any, value: Any, depth: int
             is_touched[page] = False
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _add_reached(offsets: Any, targets: Any, pages: Any, depth: int, value: Any, weights: Any) -> None:
     """weights[k] += value[x] for every x that pages[k] reaches within `depth`, at most 64 pages at once."""
     n_pages = len(value)
@@ -245,7 +245,7 @@ def _add_reached(offsets: Any, targets: Any, pages: Any, depth: int, value: Any,
                         weights[k] += value[page]
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _step(
     offsets: Any, sources: Any, active: Any, n_active: int, fresh: Any, coming: Any, is_next: Any, following: Any
 ) -> int:
@@ -266,7 +266,7 @@ def _step(
     return n_following
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _settle(
     following: Any, n_following: int, seen: Any, fresh: Any, coming: Any, is_next: Any, active: Any, is_touched: Any,
     touched: Any, n_touched: int,
@@ -293,7 +293,7 @@ def _settle(
     return n_active, n_touched
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _fill_table(table: Any, batch: Any, value: Any) -> None:
     """table[b, m]: total value of those of the batch's pages 8b..8b+7 whose bit is set in m."""
     for byte in range(len(table)):
@@ -305,7 +305,7 @@ def _fill_table(table: Any, batch: Any, value: Any) -> None:
                 table[byte, (1 << bit) + mask] = table[byte, mask] + amount
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _masked_sum(table: Any, mask: Any) -> float:
     total = 0.0
     for word in range(_WORDS):

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 N_RANKS = 32
@@ -106,7 +106,7 @@ def _best_first(scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
     return some[np.argsort(-scores[some], kind="stable")]
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _mixed(x: Any) -> Any:
     """SplitMix64: 64 bits that look random, from multiples of the golden ratio."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -114,7 +114,7 @@ def _mixed(x: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _draw(values: Any, lowest: float, rng: Any, logarithms: Any, levels: Any) -> None:
     """Nearness of the ranks that each page draws: the level of value / E in units of `lowest`, E exponential."""
     stream = _mixed((rng + np.uint64(1)) * _GOLDEN)
@@ -145,7 +145,7 @@ def _exponential_logarithms() -> NDArray[np.float64]:
     return _LEVELS_PER_OCTAVE * np.log2(-np.log1p(-shares))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _nearer(a: Any, b: Any) -> Any:
     """The greater of the eight 7-bit numbers of a and b, each in a byte."""
     not_less = ((a | _HIGH_BITS) - b) & _HIGH_BITS  # the high bit of each byte where a >= b
@@ -167,7 +167,7 @@ def _pass_in_threads(graph: LinkGraph, now: NDArray[np.uint64], after: NDArray[n
         list(threads.map(some, range(0, graph.n_pages, _PAGES_PER_TASK)))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _pass(offsets: Any, targets: Any, now: Any, after: Any, first: int, last: int) -> None:
     """One link further: the nearest among a page's own and those of the pages it links to; for some pages."""
     for page in range(first, last):
@@ -181,7 +181,7 @@ def _pass(offsets: Any, targets: Any, now: Any, after: Any, first: int, last: in
         after[page, 0], after[page, 1], after[page, 2], after[page, 3] = a, b, c, d
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _estimate(levels: Any, ranks: Any, estimates: Any) -> None:
     for page in range(len(levels)):
         total = 0.0
@@ -192,7 +192,7 @@ def _estimate(levels: Any, ranks: Any, estimates: Any) -> None:
         estimates[page] = 1 / total
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _n_common(a: Any, b: Any) -> Any:
     """How many ranks two sketches have in common."""
     n_common = np.int64(N_RANKS)
@@ -204,7 +204,7 @@ def _n_common(a: Any, b: Any) -> Any:
     return n_common
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _unlike(sketches: Any, n: int) -> Any:
     """Places of the first n sketches that are not like any taken before."""
     taken = np.empty(n, np.int64)
@@ -223,7 +223,7 @@ def _unlike(sketches: Any, n: int) -> Any:
     return taken[:n_taken]
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _are_like(sketches: Any, page: int) -> Any:
     alike = np.empty(len(sketches), np.bool_)
     for other in range(len(sketches)):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.kernel import allocating_kernel
 
 
 class Sources(NamedTuple):
@@ -31,7 +31,7 @@ def sources_of(web: GrowingGraph, pages: ArrayLike, rank: NDArray[np.float64]) -
     return Sources(counts, strongest)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _find(
     starts: Any, ends: Any, targets: Any, rank: Any, place: Any, counts: Any, strongest: Any, most: Any
 ) -> None:  # fmt: skip

@@ -21,7 +21,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
@@ -29,6 +28,7 @@ from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.scratch import ScratchFolder
 from orienteer.graph.url_table import UrlTable
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 _CHUNK_PAGES = 500_000
@@ -148,7 +148,7 @@ def _urls(starts: NDArray[np.int64]) -> UrlTable:
     return UrlTable.of(urls)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _next(state: Any) -> Any:
     """The next number of a xorshift* stream, in [0, 1)."""
     x = state[0]
@@ -159,13 +159,13 @@ def _next(state: Any) -> Any:
     return ((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _zipf(state: Any, n: int) -> int:
     """A place below n, drawn log-uniformly: place k about as often as 1/k."""
     return min(n - 1, int(np.exp(np.log(n) * _next(state))) - 1)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _outside(state: Any, starts: Any, popular: Any) -> Any:
     """A page of any host, popular hosts and home pages more often."""
     host = popular[_zipf(state, len(popular))]
@@ -175,7 +175,7 @@ def _outside(state: Any, starts: Any, popular: Any) -> Any:
     return starts[host] + _zipf(state, size)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _inside(state: Any, page: int, first: int, n_shallow: int) -> int:
     """A neighbour of the page, or a popular page, of the host's shallow part."""
     if _next(state) < 0.5:
@@ -186,7 +186,7 @@ def _inside(state: Any, page: int, first: int, n_shallow: int) -> int:
     return first + (_zipf(state, n_shallow) * 7919) % n_shallow
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _put(row: Any, n: int, target: int, page: int) -> int:
     """Insert into a sorted row without repeats and self-links; the new length."""
     if target == page or n == len(row):
@@ -202,7 +202,7 @@ def _put(row: Any, n: int, target: int, page: int) -> int:
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _fill_hosts(
     starts: Any,
     popular: Any,
@@ -254,7 +254,7 @@ def _fill_hosts(
     return used
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _fill_row(
     state: Any,
     starts: Any,

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
+from orienteer.kernel import allocating_kernel
 
 _EMPTY = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _hash(data: Any, start: int, end: int) -> Any:
     # FNV-1a with a final avalanche: URLs of a site differ in their last bytes only.
     h = np.uint64(0xCBF29CE484222325)
@@ -33,7 +33,7 @@ def _hash(data: Any, start: int, end: int) -> Any:
     return h
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _slot(table: Any, data: Any, offsets: Any, text: Any, start: int, end: int) -> Any:
     """The slot that holds the URL `text[start:end]`, or the empty one where it belongs."""
     mask = np.uint64(len(table) - 1)
@@ -51,7 +51,7 @@ def _slot(table: Any, data: Any, offsets: Any, text: Any, start: int, end: int) 
     return slot
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _rehash(table: Any, data: Any, offsets: Any, n_urls: int) -> int:
     """Fill an empty table; the number of distinct URLs (a repeated one keeps its first id)."""
     distinct = 0
@@ -63,7 +63,7 @@ def _rehash(table: Any, data: Any, offsets: Any, n_urls: int) -> int:
     return distinct
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _intern(table: Any, data: Any, offsets: Any, n_urls: int, text: Any, spans: Any, ids: Any) -> int:
     """Give each span of `text` its id, new URLs the next ones. There must be room for all. Returns the new n_urls."""
     for k in range(len(spans)):

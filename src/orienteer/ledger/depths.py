@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
+from orienteer.kernel import allocating_kernel
 
 _DEEPEST = 65_000
 
@@ -50,7 +50,7 @@ class Depths:
         _reach_in_order(pages, offsets, links, is_redirect, self._one_more)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _reach_in_order(pages: Any, offsets: Any, links: Any, is_redirect: Any, one_more: Any) -> None:
     for k in range(len(pages)):
         reached = one_more[pages[k]] + (0 if is_redirect[k] else 1)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.graph.hosts import site_ids
 from orienteer.graph.page_names import pages_in_file
 from orienteer.inspect.snapshot import CrawlWeb
+from orienteer.kernel import allocating_kernel
 from orienteer.seeds.value import paper_value, unique_share
 
 
@@ -56,7 +56,7 @@ def _uncrawled_links(web: CrawlWeb) -> NDArray[np.int64]:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _links_to_others(offsets: Any, targets: Any, is_one: Any) -> Any:
     """The number of links of each page to pages that are not among these."""
     counts = np.zeros(len(offsets) - 1, np.int64)

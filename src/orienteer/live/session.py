@@ -20,11 +20,11 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.topic_reading import LoadedTopic
+from orienteer.live.compiling import ready_kernels
 from orienteer.live.epoch import ready_for_refresh
 from orienteer.live.figures import Figures, Watch, dead_mass
 from orienteer.live.live_crawl import HOST_FAILURES, LiveCrawl
 from orienteer.live.seed_check import SeedCheck
-from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -225,8 +225,8 @@ def _opened(
         policy.keep(folder)
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
-        warm_up(plan)
-        yield LiveCrawl(Ledger(folder, plan if fetcher.asks_web else _impolite(plan)), fetcher, used_hooks)
+        with ready_kernels(plan):
+            yield LiveCrawl(Ledger(folder, plan if fetcher.asks_web else _impolite(plan)), fetcher, used_hooks)
 
 
 def _impolite(plan: CrawlPlan) -> CrawlPlan:

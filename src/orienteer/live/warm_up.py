@@ -1,4 +1,4 @@
-"""Everything that a crawl needs compiled or loaded, before it asks for its first page.
+"""Calls everything that a crawl needs compiled, so that it is.
 
 Kernels are compiled when they are first called, and kept in a cache: half a minute in all where there is none yet. In
 the middle of a crawl fetches under way would run into their time-outs meanwhile, and nobody could stop it.

@@ -24,11 +24,14 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.inspect.local_web import page_names
+from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.search.page_columns import FILE, write_columns
+from orienteer.search.column_writing import write_columns
+from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.search.page_columns import FILE
 from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, way_of
@@ -41,13 +44,8 @@ from orienteer.store.page_texts import PageTexts
 from orienteer.store.url_numbers import seen_urls
 
 MAX_GHOST_SHARE = 0.2
-TEXTS = "pages.db"
 _PAGES_PER_COMMIT = 5_000
 _PAGES_PER_TRANSACTION = 500
-
-
-def index_folder(folder: Path) -> Path:
-    return folder / "index"
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,8 @@ def update_index(
             index.mkdir(exist_ok=True)
         lock = FolderLock(index)
         try:
-            return _Indexing(crawl, survey, index, threshold, progress).run(rebuild, max_ghost_share)
+            with plain_at_first():
+                return _Indexing(crawl, survey, index, threshold, progress).run(rebuild, max_ghost_share)
         finally:
             lock.release()
 

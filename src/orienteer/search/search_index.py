@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
-from orienteer.search.indexing import TEXTS, index_folder
+from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import Ask, built, hints, n_found, parse
 from orienteer.search.related import co_cited

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 from orienteer.seeds.cover import Cover
 from orienteer.seeds.seed_method import SeedMethod, seed_method
@@ -26,7 +26,7 @@ class MaxOut(SeedMethod):
         return page if page >= 0 else None
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _with_most_links(offsets: Any, targets: Any, is_covered: Any) -> Any:
     best, most = np.int64(-1), np.int64(-1)
     for page in range(len(is_covered)):

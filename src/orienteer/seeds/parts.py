@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.graph.hosts import host_ids, site_ids
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.kernel import allocating_kernel
 
 PER = ("host", "site")
 
@@ -96,7 +96,7 @@ def _names_of(graph: LinkGraph, hosts: NDArray[np.int32]) -> list[str] | None:
     return [names[one] for one in told_of.tolist()] if np.array_equal(told_of[hosts], told) else None
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _inner_links(offsets: Any, targets: Any, labels: Any, order: Any, place: Any) -> Any:
     """(links inside its part of each page of `order`, their targets as places): rows stay sorted."""
     degrees = np.zeros(len(order), np.int64)

@@ -13,15 +13,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from orienteer.errors import InputError
 from orienteer.kernel import inlined, kernel
 from orienteer.topics.topic import PageContent
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 DEFAULT_BUCKETS = 1 << 18
 MIN_BUCKETS, MAX_BUCKETS = 1 << 8, 1 << 24
@@ -41,6 +43,8 @@ def word_counts(pages: Sequence[PageContent], n_buckets: int = DEFAULT_BUCKETS) 
     >>> word_counts([PageContent("", "", "Trees, trees & graphs")]).data.tolist()
     [2.0, 1.0]
     """
+    from scipy.sparse import csr_array, vstack
+
     blocks = [_block_counts(block, n_buckets) for block in _blocks(pages)]
     if len(blocks) == 1:
         return blocks[0]
@@ -76,6 +80,8 @@ def _blocks(pages: Sequence[PageContent]) -> Iterator[Sequence[PageContent]]:
 
 
 def _block_counts(pages: Sequence[PageContent], n_buckets: int) -> csr_array:
+    from scipy.sparse import csr_array
+
     parts = [part for page in pages for part in ("\n".join((page.title, *page.headings)), page.text)]
     encoded = [part.encode("utf-32-le", "surrogatepass") for part in parts]
     text = np.frombuffer(b"".join(encoded), np.uint32)

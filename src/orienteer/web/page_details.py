@@ -10,7 +10,7 @@ import numpy as np
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.inspect.explain import PageFacts, page_facts
 from orienteer.inspect.page_in_words import page_in_words
-from orienteer.search.indexing import TEXTS, index_folder
+from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.search_index import RelatedPage
 from orienteer.store.page_texts import PageTexts

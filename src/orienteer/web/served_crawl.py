@@ -83,7 +83,7 @@ class ServedCrawl:
 
     def _index_state(self) -> _State:
         """Changes with every index that is written; empty where there is none, or none that is finished."""
-        from orienteer.search.indexing import TEXTS, index_folder
+        from orienteer.search.index_files import TEXTS, index_folder
         from orienteer.search.page_columns import FILE
 
         index = index_folder(self.path)

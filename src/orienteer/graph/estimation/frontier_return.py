@@ -30,12 +30,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.graph.estimation.estimator import Estimator, estimator
 from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.kernel import allocating_kernel
 
 CAUTION = 0.1
 LOCAL = 0.3
@@ -92,7 +92,7 @@ def _anyone(around: Surroundings, rank: NDArray[np.float64]) -> NDArray[np.float
     return weights
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _children(inside_offsets: Any, inside: Any, n_local: int) -> Any:
     """How many crawled pages each crawled page outside the domain links to, local ones counted in part."""
     children = np.zeros(len(inside_offsets) - 1)
@@ -102,7 +102,7 @@ def _children(inside_offsets: Any, inside: Any, n_local: int) -> Any:
     return children
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _certain(outward_offsets: Any, outward: Any, children: Any, n_local: int, n_frontier: int) -> Any:
     """For each frontier page the share that goes to *each* page outside that links to it: 1 / (p + CAUTION)."""
     parents = np.zeros(n_frontier)
@@ -115,7 +115,7 @@ def _certain(outward_offsets: Any, outward: Any, children: Any, n_local: int, n_
     return parents
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _step(
     inside_offsets: Any, inside: Any, outward_offsets: Any, outward: Any, degrees: Any, children: Any, certain: Any,
     anyone: Any, n_local: int, damping: float, x: Any, stand_in: Any, new: Any,
@@ -125,7 +125,8 @@ def _step(
     unknown = 0.0
     for j in range(len(certain)):
         unknown += x[size + j]
-    stand_in[:] = 0.0
+    for i in range(len(stand_in)):
+        stand_in[i] = 0.0
     for i in range(n_local, size):
         if children[i] > 0:
             handed = 0.0
@@ -135,7 +136,8 @@ def _step(
             if handed > 0:
                 for k in range(inside_offsets[i], inside_offsets[i + 1]):
                     stand_in[inside[k]] += handed * (LOCAL if inside[k] < n_local else 1.0) / children[i]
-    new[:] = 1.0
+    for i in range(len(new)):
+        new[i] = 1.0
     for i in range(size):
         if degrees[i] > 0:
             share = damping * (x[i] + stand_in[i] + unknown * anyone[i]) / degrees[i]

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.kernel import allocating_kernel
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _norms(shape: NDArray[np.float64], flow: NDArray[np.float64], shift: NDArray
     return norms
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _gathered(
     inside_offsets: Any, inside: Any, outward_offsets: Any, outward: Any, rank: Any, leak: Any, shape: Any,
     n_local: int, n_frontier: int,
@@ -135,7 +135,7 @@ def _gathered(
     return inflow, sunk, lost, shaped, work
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _in_links(outward_offsets: Any, outward: Any, places: Any, n_frontier: int) -> tuple[Any, Any]:
     """Who links to these pages of the frontier: (offsets, sources), sources in increasing order."""
     number = np.full(n_frontier, -1, np.int64)
@@ -163,7 +163,7 @@ def _groups(offsets: NDArray[np.int64], sources: NDArray[np.uint32]) -> tuple[ND
     return first, group
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _fingerprints(offsets: Any, sources: Any) -> Any:
     prints = np.zeros(len(offsets) - 1, np.uint64)
     for j in range(len(prints)):
@@ -174,7 +174,7 @@ def _fingerprints(offsets: Any, sources: Any) -> Any:
     return prints
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _told_apart(offsets: Any, sources: Any, order: Any) -> tuple[Any, Any]:
     """Groups of equal rows, where equal ones stand beside each other in the order; equality is checked."""
     first, group = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
@@ -193,7 +193,7 @@ def _told_apart(offsets: Any, sources: Any, order: Any) -> tuple[Any, Any]:
     return first[:n_groups].copy(), group
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _missing(
     inside_offsets: Any, inside: Any, offsets: Any, sources: Any, rows: Any, flow: Any, shift: Any, shape: Any,
     leak: Any,

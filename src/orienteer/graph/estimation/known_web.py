@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import page_ids
+from orienteer.kernel import allocating_kernel
 
 # What a page is. An uncrawled one may be fetched, was handed out to be fetched, can never be fetched, or is none: links
 # to it do not count.
@@ -150,7 +150,7 @@ def local_pages(local: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
     return pages
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _frontier(pages: Any, starts: Any, ends: Any, targets: Any, state: Any, place: Any) -> tuple[Any, int]:
     """The uncrawled pages that crawled ones link to, each once, as they are met; and how many links are inside.
 
@@ -174,7 +174,7 @@ def _frontier(pages: Any, starts: Any, ends: Any, targets: Any, state: Any, plac
     return found[:n_found], n_inside
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _rows(
     pages: Any, starts: Any, ends: Any, targets: Any, state: Any, place: Any, n_inside: int
 ) -> tuple[Any, Any, Any, Any]:

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
@@ -47,6 +46,7 @@ from orienteer.graph.formats.bv_codes import (
 )
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.scratch import ScratchFolder
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 # What can be wrong with a page's links, besides ENDED and TOO_LARGE; in words, in _FAULTS.
@@ -88,12 +88,12 @@ class Shape(NamedTuple):
     min_interval: int
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _signed(number: int) -> int:
     return -(number >> 1) - 1 if number & 1 else number >> 1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _copy_links(stream: Any, codes: Any, position: int, reference: Any, row: Any) -> tuple[int, int]:
     """Put the links that a page copies from another at the start of its row: (how many or fault, position)."""
     n_blocks, position = read_number(stream, codes.block_count, position)
@@ -121,7 +121,7 @@ def _copy_links(stream: Any, codes: Any, position: int, reference: Any, row: Any
     return n_copied, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _read_intervals(stream: Any, codes: Any, position: int, shape: Any, page: int, room: Any) -> tuple[int, int]:
     """Put the pages of a page's intervals into `room`, in increasing order: (how many or fault, position)."""
     n_intervals, position = read_number(stream, codes.intervals, position)
@@ -148,7 +148,7 @@ def _read_intervals(stream: Any, codes: Any, position: int, shape: Any, page: in
     return n, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _read_residuals(stream: Any, codes: Any, position: int, shape: Any, page: int, room: Any) -> tuple[int, int]:
     """Fill `room` with the residual links of a page: (how many or fault, position)."""
     target = page
@@ -163,7 +163,7 @@ def _read_residuals(stream: Any, codes: Any, position: int, shape: Any, page: in
     return len(room), position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _merge(row: Any, n: int, others: Any) -> None:
     """Merge `others` into the first n of a row. From the end, so that nothing is overwritten before it is moved."""
     end = n + len(others) - 1
@@ -178,7 +178,7 @@ def _merge(row: Any, n: int, others: Any) -> None:
         end -= 1
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _decode_row(
     stream: Any, codes: Any, shape: Any, position: int, page: int, offsets: Any, targets: Any, room: Any
 ) -> tuple[int, int]:
@@ -209,7 +209,7 @@ def _decode_row(
     return n, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _decode_pages(
     bits: Any, codes: Any, shape: Any, position: int, first: int, last: int, offsets: Any, targets: Any
 ) -> tuple[int, int, int]:
@@ -235,7 +235,7 @@ def _decode_pages(
     return 0, last, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _drop_self_links(offsets: Any, targets: Any) -> int:
     """Close the gaps that self-links leave; how many links there are then."""
     n = start = 0

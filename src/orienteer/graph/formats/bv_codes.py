@@ -30,9 +30,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from orienteer.kernel import allocating_kernel
 
 ENDED = -1
 TOO_LARGE = -2
@@ -123,13 +125,13 @@ def _word_at(typing_context: Any, address: Any) -> Any:
     return types.uint64(types.int64), instruction
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def stream_of(bits: Any) -> Any:
     """The stream of these bits; it is good as long as they are."""
     return Stream(np.int64(bits.words.ctypes.data), bits.n_bits, bits.mirrored)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _window(stream: Any, position: int) -> Any:
     """The 64 bits from a position on."""
     address = stream.address + 8 * (position >> 6)
@@ -139,7 +141,7 @@ def _window(stream: Any, position: int) -> Any:
     return _word_at(address) << shift | ahead
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _field(stream: Any, window: Any, n: int) -> Any:
     """The first n < 64 bits of a window as a number."""
     if stream.mirrored:
@@ -147,7 +149,7 @@ def _field(stream: Any, window: Any, n: int) -> Any:
     return np.int64(window >> np.uint64(1) >> np.uint64(63 - n))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _unary(stream: Any, position: int) -> tuple[int, int]:
     start = position
     zeros = _leading_zeros(_window(stream, position))
@@ -162,7 +164,7 @@ def _unary(stream: Any, position: int) -> tuple[int, int]:
     return position - start - 1, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _binary(stream: Any, position: int, n: int) -> tuple[int, int]:
     if n > _MOST_BITS:
         return TOO_LARGE, position
@@ -171,7 +173,7 @@ def _binary(stream: Any, position: int, n: int) -> tuple[int, int]:
     return _field(stream, _window(stream, position), n), position + n
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _minimal_binary(stream: Any, position: int, bound: int) -> tuple[int, int]:
     n = 63 - _leading_zeros(np.uint64(bound))
     n_short = (2 << n) - bound
@@ -184,7 +186,7 @@ def _minimal_binary(stream: Any, position: int, bound: int) -> tuple[int, int]:
     return 2 * number + bit - n_short, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _after_leading_one(stream: Any, position: int, n: int) -> tuple[int, int]:
     """The number whose successor has these n bits after its leading one; a negative n is passed on."""
     if n < 0:
@@ -195,19 +197,19 @@ def _after_leading_one(stream: Any, position: int, n: int) -> tuple[int, int]:
     return (1 << n) + rest - 1, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _gamma(stream: Any, position: int) -> tuple[int, int]:
     n, position = _unary(stream, position)
     return _after_leading_one(stream, position, n)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _delta(stream: Any, position: int) -> tuple[int, int]:
     n, position = _gamma(stream, position)
     return _after_leading_one(stream, position, n)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _zeta(stream: Any, position: int, k: int) -> tuple[int, int]:
     h, position = _unary(stream, position)
     if h < 0:
@@ -221,7 +223,7 @@ def _zeta(stream: Any, position: int, k: int) -> tuple[int, int]:
     return low + rest - 1, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _pi(stream: Any, position: int, k: int) -> tuple[int, int]:
     high, position = _unary(stream, position)
     if high < 0:
@@ -232,7 +234,7 @@ def _pi(stream: Any, position: int, k: int) -> tuple[int, int]:
     return _after_leading_one(stream, position, (high << k) + low)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _golomb(stream: Any, position: int, k: int) -> tuple[int, int]:
     quotient, position = _unary(stream, position)
     if quotient < 0:
@@ -245,7 +247,7 @@ def _golomb(stream: Any, position: int, k: int) -> tuple[int, int]:
     return quotient * k + rest, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _nibble(stream: Any, position: int) -> tuple[int, int]:
     number = 0
     for _ in range(_MOST_BITS // 3):
@@ -261,7 +263,7 @@ def _nibble(stream: Any, position: int) -> tuple[int, int]:
     return TOO_LARGE, position
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def read_any_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
     """What `read_number` does, in any code and for numbers of any length."""
     if code.kind == UNARY:
@@ -279,7 +281,7 @@ def read_any_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
     return _nibble(stream, position)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def read_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
     """The number written at a position, and where the next one begins.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
+from orienteer.kernel import allocating_kernel
 
 ID_FAULTS = {0: "expected two page ids", 1: "a page id does not fit in 32 bits"}
 
@@ -19,12 +19,12 @@ _ZERO, _NINE = 48, 57
 _PAGE_MARK = np.frombuffer(b"# page: ", np.uint8)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _is_separator(byte: int) -> bool:
     return byte == _BLANK or byte == _TAB or byte == _COMMA or byte == _SEMICOLON or byte == _RETURN
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _parse_ids(text: Any, sources: Any, targets: Any) -> tuple[int, int, int]:
     """(links, lines read, fault): fault is -1, or a key of ID_FAULTS for the line after those read."""
     k, n_links, n_lines, end = 0, 0, 0, len(text)
@@ -63,7 +63,7 @@ def parsed_ids(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.
     return sources[:n_links], targets[:n_links], n_lines, fault
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _field(text: Any, k: int, separator: int) -> tuple[int, int, int]:
     """(start, end, next) of the field at k; a quoted one is unquoted in place. `next` stands on what ended it."""
     if text[k] == _QUOTE:
@@ -87,7 +87,7 @@ def _field(text: Any, k: int, separator: int) -> tuple[int, int, int]:
     return start, end, k
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _is_page_line(text: Any, k: int, mark: Any) -> bool:
     for j in range(len(mark)):
         if text[k + j] != mark[j]:  # a line that ends earlier differs at its newline
@@ -95,7 +95,7 @@ def _is_page_line(text: Any, k: int, mark: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _parse_urls(text: Any, k: int, separator: int, mark: Any, spans: Any, is_source: Any) -> tuple[int, int, bool]:
     """(spans, lines read, fault). A link gives two spans, the first marked as source; a page line gives one."""
     n_spans, n_lines, end = 0, 0, len(text)
@@ -138,7 +138,7 @@ def parsed_urls(
     return spans[:n_spans], is_source[:n_spans], n_lines, fault
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _put_number(out: Any, at: int, value: int) -> int:
     digits = 1
     power = 10
@@ -151,7 +151,7 @@ def _put_number(out: Any, at: int, value: int) -> int:
     return at + digits
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _id_lines(offsets: Any, targets: Any, first: int, last: int, separator: int, out: Any) -> int:
     at = 0
     for page in range(first, last):

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from orienteer.errors import GraphFileError, InputError
 from orienteer.files.atomic import replaced
 from orienteer.files.compressed import byte_blocks, byte_writer
 from orienteer.graph.url_table import UrlTable
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 _GRAPH_ENDING = re.compile(r"\.(npz|(txt|csv|tsv)(\.(gz|zst))?)$", re.IGNORECASE)
@@ -72,7 +72,7 @@ def write_urls(urls: UrlTable, path: Path, progress: Progress = silent) -> None:
             progress("writing URLs", start + len(bounds) - 1, len(urls))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _join_lines(text: Any, start: int, offsets: Any) -> None:
     """Move the lines together in place, over their ends; line k is then `text[offsets[k]:offsets[k + 1]]`."""
     used = 0

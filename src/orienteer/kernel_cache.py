@@ -1,0 +1,152 @@
+"""The cache of compiled kernels: what is in it, and when a kernel is compiled again.
+
+A kernel is compiled again when any file has changed that it, or a kernel that it calls, is defined in; when a constant
+has changed that one of them uses; or when the fields of a tuple have that it is given. What cannot be read is compiled
+again as well, and what cannot be written is not kept: neither ends a command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import pickle
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba.core import caching
+from numba.core.serialize import dumps
+
+from orienteer.kernel_folder import NOT_KEPT, folder
+
+_Called = Mapping[Callable[..., Any], Mapping[str, Any]]
+
+_is_only_loading = False
+
+
+class NotCompiled(Exception):
+    """A kernel that is not in the cache was called while nothing may be compiled."""
+
+
+@contextmanager
+def only_loading() -> Iterator[None]:
+    """Kernels are loaded from the cache; NotCompiled where one is not there."""
+    global _is_only_loading
+    _is_only_loading = True
+    try:
+        yield
+    finally:
+        _is_only_loading = False
+
+
+def cache_of(function: Callable[..., Any], called: _Called) -> Any:
+    """The cache of one kernel; `called` are the functions that it consists of, with what they find outside."""
+    if folder() is None:
+        return _NoCache()
+    return _KernelCache(function, _stamp(called))
+
+
+def _stamp(called: _Called) -> bytes:
+    """Changes with everything that the compiled code follows from."""
+    files = {inspect.getfile(function) for function in called}
+    constants = sorted(
+        f"{function.__module__}.{name} = {value.tobytes() if isinstance(value, np.ndarray) else value!r}"
+        for function, found in called.items()
+        for name, value in found.items()
+        if isinstance(value, (bool, int, float, str, bytes, tuple, np.generic, np.ndarray, np.dtype))
+    )
+    text = "\n".join([*sorted(map(_digest, files)), *constants])
+    return hashlib.sha256(text.encode()).digest()
+
+
+@cache
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+class _Locator(caching._CacheLocator):
+    """Tells Numba where the kernels of a source file are kept."""
+
+    def __init__(self, path: str) -> None:
+        self._py_file = path
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_file)
+
+    def get_cache_path(self) -> str:
+        return str((folder() or Path()) / self.get_suitable_cache_subpath(self._py_file))
+
+    def get_source_stamp(self) -> bytes:
+        return b""  # the cache has another one
+
+    def get_disambiguator(self) -> str:
+        return ""
+
+
+class _Files(caching.CompileResultCacheImpl):
+    """Compiled code with a checksum: half a file, or one of another version, would be run as it is."""
+
+    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012  # as Numba has it
+
+    stamp: bytes
+
+    def reduce(self, result: Any) -> tuple[bytes, bytes]:
+        packed = dumps(super().reduce(result))
+        return hashlib.sha256(self.stamp + packed).digest(), packed
+
+    def rebuild(self, target_context: Any, kept: tuple[bytes, bytes]) -> Any:
+        digest, packed = kept
+        if hashlib.sha256(self.stamp + packed).digest() != digest:
+            raise ValueError("a damaged file")
+        return super().rebuild(target_context, pickle.loads(packed))
+
+
+class _KernelCache(caching.FunctionCache):
+    """Numba's cache of one function, which neither damage nor a full disk can end."""
+
+    _impl_class = _Files
+
+    def __init__(self, function: Callable[..., Any], stamp: bytes) -> None:
+        super().__init__(function)
+        self._impl.stamp = stamp
+        self._cache_file._source_stamp = stamp
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(signature, target_context)
+        except Exception:
+            found = None
+            with suppress(OSError):
+                self.flush()
+        return _loaded(found)
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        try:
+            super().save_overload(signature, result)
+        except OSError as error:
+            _tell_once(error.strerror or str(error))
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        fields = tuple(getattr(kind, "fields", None) for kind in getattr(signature, "args", signature))
+        return (*super()._index_key(signature, codegen), str(fields))
+
+
+class _NoCache(caching.NullCache):
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        return _loaded(None)
+
+
+def _loaded(found: Any) -> Any:
+    if found is None and _is_only_loading:
+        raise NotCompiled
+    return found
+
+
+@cache
+def _tell_once(why: str) -> None:
+    warnings.warn(f"{NOT_KEPT}: {why}", stacklevel=2)

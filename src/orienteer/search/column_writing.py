@@ -1,0 +1,111 @@
+"""Computes what ranking needs of pages besides their words, and writes it as `columns.npz` (see `page_columns`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.errors import InputError
+from orienteer.files.atomic import replaced
+from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.pagerank import pagerank
+from orienteer.graph.reversal import reversed_graph
+from orienteer.inspect.local_web import local_web
+from orienteer.search.page_columns import FILE
+from orienteer.store.database import Database
+from orienteer.store.failures import explained
+
+
+def write_columns(
+    folder: Path,
+    database: Database,
+    pages: NDArray[np.int64],
+    relevance: NDArray[np.float64],
+    repeats: NDArray[np.int64],
+    estimated: dict[str, NDArray[Any]] | None,
+    n_by_way: Mapping[str, int],
+) -> None:
+    """Compute the columns of these pages, which are in increasing order, and put them in the place of the old ones.
+
+    `repeats` are the pages they repeat, themselves where they repeat none. `estimated` is what ranks.npz holds;
+    `n_by_way` are the pages that are read in each way.
+    """
+    arrays: dict[str, Any] = {
+        "pages": pages,
+        "relevance": relevance,
+        "group": _groups(pages, repeats),
+        "position": np.array(database.next_position()),
+        "has_outside": np.array(estimated is not None),
+        "ways": np.array(sorted(n_by_way)),
+        "n_by_way": np.array([n_by_way[way] for way in sorted(n_by_way)]),
+        **_ranks(database, pages, estimated),
+    }
+    with explained(folder / FILE), replaced(folder / FILE) as new:
+        np.savez(new, **arrays)
+
+
+class CrawlRanks(NamedTuple):
+    """What each URL of a crawl is worth, 0 where that is unknown, and the links that the local rank follows from.
+
+    `graph` is that of the local pages, the fetched ones without redirects; `pages` are their ids in the crawl.
+    """
+
+    local: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    graph: LinkGraph
+    pages: NDArray[np.int64]
+
+
+def _ranks(
+    database: Database, pages: NDArray[np.int64], estimated: dict[str, NDArray[Any]] | None
+) -> dict[str, NDArray[Any]]:
+    """The ranks of these pages, and the links that they follow from."""
+    ranks = crawl_ranks(database, estimated)
+    return {"local": ranks.local[pages], "outside": ranks.outside[pages]} | _link_arrays(ranks.graph, ranks.pages)
+
+
+def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -> CrawlRanks:
+    """Ranks by page. A name of a page is worth what the page is. `estimated` is what ranks.npz holds."""
+    n_urls = database.n_urls()
+    inside, outside = np.zeros((2, n_urls))
+    try:
+        web = local_web(database)
+    except InputError:  # nothing was fetched
+        return CrawlRanks(inside, outside, LinkGraph.from_links(0, [], []), np.zeros(0, np.int64))
+    sources = np.repeat(np.arange(web.n_local), np.diff(web.offsets))
+    is_inside = web.links < web.n_local
+    graph = LinkGraph.from_links(web.n_local, sources[is_inside], web.links[is_inside])
+    local = web.pages[: web.n_local]
+    named = local[web.named]
+    inside[local] = pagerank(graph)
+    inside[web.others] = inside[named]
+    if estimated is not None:
+        known = estimated["pages"].astype(np.int64)
+        outside[known[known < n_urls]] = estimated["global"][known < n_urls]
+        outside[web.others] = outside[named]
+    return CrawlRanks(inside, outside, graph, local)
+
+
+def _link_arrays(graph: LinkGraph, pages: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    back = reversed_graph(graph)
+    return {
+        "link_pages": pages,
+        "offsets": graph.offsets,
+        "targets": graph.targets,
+        "source_offsets": back.offsets,
+        "sources": back.targets,
+    }
+
+
+def _groups(pages: NDArray[np.int64], repeats: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The page at the end of each chain of repetitions: the first one that was seen."""
+    n = int(max(pages.max(initial=-1), repeats.max(initial=-1))) + 1
+    first = np.arange(n)
+    first[pages] = repeats
+    for _ in range(n.bit_length()):
+        first = first[first]
+    return np.asarray(np.minimum(first[pages], pages))

@@ -1,0 +1,103 @@
+"""As a user who may write nothing but the current folder: no cache, no home, and nothing of what is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import orienteer as ori
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from tests.cli.live_process import without_patience
+
+NOBODY = 65534
+SEED = "http://a.test/"
+PAGES = {SEED: "".join(f"<a href=/{k}>{k}</a>" for k in range(8)) + "a page about trees"}
+PAGES |= {f"http://a.test/{k}": f"<title>{k}</title><a href=/{(5 * k) % 8}>x</a> about trees" for k in range(8)}
+NOTICE = "orienteer: warning: no cache folder can be written, so every run compiles anew (see NUMBA_CACHE_DIR)\n"
+
+# It may read everything, since the interpreter may be in somebody's home; but write only as others may.
+_AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+_AS_NOBODY += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+
+
+class Visitor:
+    """Runs commands as nobody, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "tmp").mkdir()
+        for place in (folder, folder / "tmp"):
+            os.chown(place, NOBODY, NOBODY)
+        source = Path(ori.__file__).parents[1]
+        self._environment = {"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(source)}
+        self._environment |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(folder / "tmp")}
+
+    def started(self, *words: object) -> subprocess.Popen[str]:
+        command = [*_AS_NOBODY, sys.executable, "-P", "-m", "orienteer", *map(str, words)]
+        return subprocess.Popen(
+            command, cwd=self.folder, env=self._environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def run(self, *words: object) -> tuple[str, str]:
+        """What it says on stdout and on stderr."""
+        process = self.started(*words)
+        stdout, stderr = process.communicate(timeout=200)
+        assert process.returncode == 0, stderr
+        assert list((self.folder / "tmp").iterdir()) == [], "nothing is left behind"
+        return stdout, without_patience(stderr)
+
+
+@pytest.fixture(scope="module")
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Visitor:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can become nobody, by setpriv")
+    folder = tmp_path_factory.mktemp("visited")
+    if subprocess.run([*_AS_NOBODY, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine does not let nobody read")
+    return Visitor(folder)
+
+
+@pytest.fixture(scope="module")
+def crawled(visitor: Visitor) -> tuple[str, str]:
+    with FakeWeb(MadeSite(PAGES)) as web:
+        return visitor.run("crawl", SEED, "-o", "c", "--connect-to", web.address, "--delay", "0")
+
+
+def test_a_crawl_ends_well_and_says_why_it_takes_longer(crawled: tuple[str, str]) -> None:
+    stdout, stderr = crawled
+    assert "9 fetched" in stdout
+    assert stderr == NOTICE
+
+
+@pytest.mark.usefixtures("crawled")
+def test_it_is_indexed_searched_and_shown(visitor: Visitor) -> None:
+    assert visitor.run("index", "c")[1] == "", "nothing was compiled, so nothing is said"
+    assert "9 pages found" in visitor.run("search", "c", "trees")[0]
+    assert "9 pages" in visitor.run("status", "c")[0]
+    assert visitor.run("--version")[0].startswith("orienteer ")
+
+
+@pytest.mark.usefixtures("crawled")
+def test_it_is_served(visitor: Visitor) -> None:
+    process = visitor.started("serve", "c", "--port", "0")
+    try:
+        assert process.stdout is not None
+        assert "http://127.0.0.1:" in process.stdout.readline()
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@pytest.mark.usefixtures("crawled")
+def test_a_simulation_compiles_in_a_folder_that_is_gone_afterwards(visitor: Visitor) -> None:
+    """What plain Python is not used for."""
+    visitor.run("graph", "generate", "g.npz", "--pages", "50", "--rng", "1")
+    stdout, stderr = visitor.run("simulate", "g.npz", "--budget", "5", "--json")
+    assert '"n_fetched": 5' in stdout
+    assert stderr == NOTICE
