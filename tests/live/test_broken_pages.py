@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.pages.states import PageState
@@ -92,3 +93,16 @@ def test_a_host_that_answers_is_not_given_up_for_the_pages_it_fails_on_first(tmp
             web, "http://a.test/", tmp_path, policy="breadth-first", settings={"politeness": {"connections": 1}}
         )
     assert (report.figures.n_fetched, report.figures.n_blocked, report.figures.n_hosts_given_up) == (21, 20, 0)
+
+
+@pytest.mark.parametrize(("n_links", "is_reached"), [(50, False), (2, True)])
+def test_a_crawl_that_lost_most_pages_with_their_host_has_not_reached_its_goal(
+    n_links: int, is_reached: bool, tmp_path: Path
+) -> None:
+    """Few pages that are blocked one by one are told as such, and are no reason to say so."""
+    home = "".join(f"<a href=/{k}>" for k in range(n_links))
+    places = {"http://a.test/": home} | {f"http://a.test/{k}": "" for k in range(n_links)}
+    with FakeWeb(Faulty(MadeSite(places), dies_after={"a.test": 1})) as web:
+        report = crawled(web, "http://a.test/", tmp_path)
+    assert report.stopped_because == "frontier empty"
+    assert report.goal_reached == is_reached

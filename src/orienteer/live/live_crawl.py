@@ -53,6 +53,7 @@ class LiveCrawl:
         self.ledger = ledger
         self.crawl = ledger.crawl
         self.fetcher = fetcher
+        self.workers = min(plan.crawl.workers, getattr(fetcher, "max_under_way", plan.crawl.workers))
         self.health = HostHealth(plan.retry)
         asks_robots = plan.crawl.robots and fetcher.asks_web
         self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
@@ -118,9 +119,8 @@ class LiveCrawl:
         if self.stop_wanted:
             return True
         self._bring_back(time.monotonic())
-        workers = self.ledger.plan.crawl.workers
-        for _ in range(workers + _MAX_UNASKED):
-            if self.fetcher.n_under_way >= workers:
+        for _ in range(self.workers + _MAX_UNASKED):
+            if self.fetcher.n_under_way >= self.workers:
                 return True
             page = self.crawl.next(time.monotonic())
             if page is None:
@@ -158,7 +158,7 @@ class LiveCrawl:
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
-        if self.stop_wanted or self.crawl.is_closed or self.fetcher.n_under_way >= self.ledger.plan.crawl.workers:
+        if self.stop_wanted or self.crawl.is_closed or self.fetcher.n_under_way >= self.workers:
             return _TICK_S
         later = self.crawl.frontier.next_time()
         due = min(math.inf if later is None else later, self._put_off[0][0] if self._put_off else math.inf)
@@ -325,7 +325,7 @@ class LiveCrawl:
         self.log.note(
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
-            epoch=self.ledger.number, workers=plan.crawl.workers, delay_s=plan.politeness.delay_s,
+            epoch=self.ledger.number, workers=self.workers, delay_s=plan.politeness.delay_s,
             robots=plan.crawl.robots, hooks=plan.crawl.hooks, n_done=len(crawl.order), n_known=len(self.ledger.seen),
         )  # fmt: skip
 

@@ -24,11 +24,14 @@ from orienteer.live.figures import Figures, Watch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import settings_of_folder
+
+_MAX_LOST = 0.1  # pages of hosts that were given up, for each page fetched: more, and "all there is" was not reached
 
 
 @dataclass(frozen=True)
@@ -192,12 +195,15 @@ def reported(ledger: Ledger, watch: Watch, why: StopReason) -> Report:
     if ledger.epoch is not None and why != StopReason.INTERRUPTED:
         ledger.end_epoch()
     figures = watch.look(exact=True)
-    # Where no page came at all, "nothing is left" is no success: the host is down, or the address is wrong.
+    # Where no page came at all, or much was lost with hosts, "nothing is left" is no success.
     has_pages = figures.n_fetched > 0 or ledger.epoch is not None
+    n_lost = figures.outcomes.get(Outcome.HOST_GIVEN_UP, 0) if why is StopReason.FRONTIER_EMPTY else 0
     report = Report(
         folder=ledger.folder.path,
         stopped_because=why,
-        goal_reached=has_pages and ledger.crawl.goal.is_reached(why, ledger.crawl.n_asked),
+        goal_reached=has_pages
+        and n_lost <= _MAX_LOST * figures.n_fetched
+        and ledger.crawl.goal.is_reached(why, ledger.crawl.n_asked),
         dead=dead_mass(ledger.crawl),
         figures=figures,
         library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
