@@ -105,11 +105,11 @@ class Crawl:
     def state(self, page: int) -> PageState:
         return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN
 
-    def next(self, now: float = 0.0) -> int | None:
-        """The page to fetch now; None when the crawl has stopped, or no host may be asked yet."""
+    def next(self, now: float = 0.0, only_quick: bool = False) -> int | None:
+        """The page to fetch now; None when the crawl has stopped, or no host (no quick one) may be asked yet."""
         if self.is_closed:
             return None
-        taken = self.frontier.take(now)
+        taken = self.frontier.take(now, only_quick)
         if taken is None:
             return None
         page, self._in_flight[taken[0]] = taken
@@ -209,7 +209,7 @@ class Crawl:
 
     def put_off(self, page: int, now: float = 0.0) -> None:
         """The fetch did not work out; the page stays in flight, without a request, until `retry`. Its host is free."""
-        self.frontier.release(int(self.web.hosts[page]), now)
+        self.frontier.release(int(self.web.hosts[page]), now, page=page)
         self._put_off.add(page)
 
     def waiting(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
@@ -301,7 +301,7 @@ class Crawl:
         if page in self._put_off:
             self._put_off.remove(page)
         else:
-            self.frontier.release(int(self.web.hosts[page]), now, delay_s)
+            self.frontier.release(int(self.web.hosts[page]), now, delay_s, page)
         return self._in_flight.pop(page)
 
     def _take_in(self, page: int, changed: Priorities, asked: bool) -> None:

@@ -137,6 +137,11 @@ class HostHealth:
         trouble = self._troubles.get(host)
         return self._rest_s(max(n_attempts, 0 if trouble is None else len(trouble.pages)), None)
 
+    def rest_left_s(self, host: int, now: float) -> float:
+        """How long a host in trouble rests on."""
+        trouble = self._troubles.get(host)
+        return 0.0 if trouble is None or trouble.given_up_at is not None else max(trouble.rests_until - now, 0.0)
+
     def n_good(self, host: int) -> int:
         """The good answers of the host so far."""
         return self._n_good[host]

@@ -31,6 +31,8 @@ from orienteer.hooks.hook_names import Hook
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand, Errands
+from orienteer.live.host_turns import HostTurns
+from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.log import Log, NoLog
@@ -55,8 +57,10 @@ class LiveCrawl:
         self.fetcher = fetcher
         self.workers = min(plan.crawl.workers, getattr(fetcher, "max_under_way", plan.crawl.workers))
         self.health = HostHealth(plan.retry)
+        self.shares = WorkerShares(self.crawl.frontier, self.workers)
         asks_robots = plan.crawl.robots and fetcher.asks_web
         self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
+        self.turns = HostTurns(ledger, self.errands)
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.intake = Intake(ledger, hooks, self.log)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
@@ -72,6 +76,7 @@ class LiveCrawl:
         `tick` is called several times a second.
         """
         self._log_start()
+        self.turns.know_hosts()
         started = time.monotonic()
         try:
             why = self._run(tick)
@@ -96,6 +101,7 @@ class LiveCrawl:
             else:
                 time.sleep(wait_s)  # a host must rest
             now = time.monotonic()
+            self.turns.look(now)
             if now - acknowledged >= commit_every_s:
                 self.ledger.acknowledge()
                 self.log.flush()
@@ -122,7 +128,7 @@ class LiveCrawl:
         for _ in range(self.workers + _MAX_UNASKED):
             if self.fetcher.n_under_way >= self.workers:
                 return True
-            page = self.crawl.next(time.monotonic())
+            page = self.crawl.next(time.monotonic(), self.shares.only_quick())
             if page is None:
                 return True
             self._ask_for(page)
@@ -141,15 +147,27 @@ class LiveCrawl:
         if host in self._held:
             self._held[host].append(page)
             return
+        if self.turns.are_shared(host) and (rest_s := self.health.rest_left_s(host, now)) > 0:
+            return self._wait(page, now, rest_s)
         errand = self.errands.next(host, url, now)
         if errand is not None:
             self._held[host] = []
             self._errand_of[page] = errand
-            self.fetcher.start(Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes))
+            self._start(Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes), host)
         elif not self.errands.allows(host, url):
             self.intake.block(page, Outcome.ROBOTS, now)
         else:
-            self.fetcher.start(Request(url, page, self.ledger.library.request_headers(page)))
+            self._start(Request(url, page, self.ledger.library.request_headers(page)), host)
+
+    def _start(self, request: Request, host: int) -> None:
+        self.turns.asked(host)
+        self.shares.started(request.page, host)
+        self.fetcher.start(request)
+
+    def _wait(self, page: int, now: float, wait_s: float) -> None:
+        """The page is tried again after this time; its host is free for other pages."""
+        self.crawl.put_off(page, now)
+        heapq.heappush(self._put_off, (now + wait_s, page))
 
     def _bring_back(self, now: float) -> None:
         """The pages that were put off until now wait with the others again."""
@@ -176,11 +194,19 @@ class LiveCrawl:
         meanings = iter(self.intake.read(of_pages))
         for answer in answers:
             self.intake.n_bytes += len(answer.raw_headers) + len(answer.body)
+            host = self.ledger.host(answer.request.page)
             errand = self._errand_of.pop(answer.request.page, None)
+            self.shares.ended(host, answer)
             if errand is None:
-                self._take_in(answer, next(meanings))
+                meaning = next(meanings)
+                self.turns.answered(host, meaning.verdict is Verdict.FETCHED)
+                self._take_in(answer, meaning)
             else:
+                self.turns.answered(host, False)
                 self._take_in_errand(errand, answer)
+            if self.turns.are_shared(host):
+                self.turns.keep_delay(host, time.monotonic())
+        self.turns.know_hosts()
 
     def _take_in(self, answer: Fetched, meaning: Meaning) -> None:
         page, now = answer.request.page, time.monotonic()
@@ -195,6 +221,7 @@ class LiveCrawl:
                 self.health.answered(host)
             self._forget_attempts(page)
             self.intake.take_in(page, answer, meaning, now)
+            self.turns.follow_links(page, host)
 
     def _try_again(self, page: int, host: int, answer: Fetched, now: float) -> None:
         """The page, or its host, has a difficulty: it is tried again later, unless it has been often enough."""
@@ -203,16 +230,28 @@ class LiveCrawl:
         rest_s = self._rest_s(host, answer, now, None if is_of_host else page)
         if self._was_last_try(page, host, answer.outcome):
             self.ledger.blocked(page, answer.reason, answer, now)
+            self._rest(host, now, rest_s)
         elif is_of_host:
-            self.crawl.retry(page, now)
-            if answer.outcome is Outcome.SLOW_DOWN:  # perhaps for this page alone: any other page goes first
-                self.crawl.frontier.put([page], [LAST], [host])
+            self._retry(page, host, now, rest_s)
+            if answer.outcome is Outcome.SLOW_DOWN and page in self.crawl.frontier:
+                self.crawl.frontier.put([page], [LAST], [host])  # perhaps for this page alone: any other goes first
         else:
             wait_s = rest_s + self.health.page_rest_s(host, self._attempts[page])
-            self.crawl.put_off(page, now)
-            heapq.heappush(self._put_off, (now + wait_s, page))
+            self._wait(page, now, wait_s)
+            self._rest(host, now, rest_s)
             self.log.note("page waits", url=answer.request.url, wait_s=round(wait_s, 3), why=answer.reason)
-        self.crawl.frontier.rest(host, now + rest_s)
+
+    def _retry(self, page: int, host: int, now: float, rest_s: float) -> None:
+        """The page waits in the frontier while its host rests; or outside, where the others of its turn need not."""
+        if rest_s and self.turns.are_shared(host):
+            self._wait(page, now, rest_s)
+        else:
+            self.crawl.retry(page, now)
+            self._rest(host, now, rest_s)
+
+    def _rest(self, host: int, now: float, rest_s: float) -> None:
+        if rest_s and not self.turns.are_shared(host):
+            self.crawl.frontier.rest(host, now + rest_s)
 
     def _was_last_try(self, wanted: int | str, host: int, outcome: Outcome) -> bool:
         """Whether a page, or the sitemap with this URL, has failed often enough."""
@@ -281,9 +320,10 @@ class LiveCrawl:
         for waiting in (page, *self._held.pop(host)):
             if answer.outcome is Outcome.FORBIDDEN_ADDRESS:  # its pages are no more allowed than its robots.txt
                 self.intake.block(waiting, answer.reason, now)
+            elif answer.outcome is Outcome.CANCELLED:
+                self.crawl.retry(waiting, now, 0.0)
             else:
-                self.crawl.retry(waiting, now, 0.0 if answer.outcome is Outcome.CANCELLED else None)
-        self.crawl.frontier.rest(host, now + rest_s)
+                self._retry(waiting, host, now, rest_s)
 
     def _take_in_robots(self, host: int, answer: Fetched, now: float) -> float:
         """How long the host must rest because its robots.txt is out of reach; 0: no longer than usual."""
@@ -294,8 +334,7 @@ class LiveCrawl:
             self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH] += 1
             return self._rest_s(host, answer, now)
         self.health.answered(host)
-        if robots.delay_s is not None and robots.delay_s > self.ledger.plan.politeness.delay_s:
-            self.crawl.frontier.set_delay(host, robots.delay_s)
+        self.turns.keep_delay(host, now)
         self._take_in_sitemap([], robots.sitemaps)
         return 0.0
 
