@@ -41,6 +41,7 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "hosts",
     "search",
 ]
 HEAD = """# Results

@@ -196,7 +196,8 @@ class Frontier:
     def _turn(self, host: int) -> int:
         if host < 0:
             raise ValueError(f"host is {host}; hosts are numbered from 0")
-        self._know_hosts(int(host) + 1)
+        if host >= len(self._turn_of) or not self._turn_of[host]:
+            self._know_hosts(int(host) + 1)
         return int(self._turn_of[host])
 
     def _know_hosts(self, n_hosts: int) -> None:

@@ -2,14 +2,14 @@
 
 There are two kinds of failures:
 
-    of the host   no address, no connection, "slow down" (429, 503 with Retry-After), a robots.txt out of reach: they say
-                  nothing about the page that was asked for. The host rests, twice as long after each such failure in a
+    of the host   no address, no connection, "slow down" (429, 503 with Retry-After), a robots.txt out of reach: that
+                  says nothing about the page asked for. The host rests, twice as long after each such failure in a
                   row, and as long as its `Retry-After` asks. After `give_up_after` of them in a row it is given up: by
                   default eight, four minutes after the first at the soonest. Any answer ends the row.
     of a page     5xx, a broken answer, a time-out: perhaps only this page is broken. The page waits, and other pages of
                   the host are asked for meanwhile. They count by distinct page: three tries of one page are one
-                  failure. From the third page in a row on the host rests, too. After `give_up_after` distinct pages in a
-                  row without any answer it is given up. A good answer (a page, a redirect, a 404) ends the row.
+                  failure. From the third page in a row on the host rests, too. After `give_up_after` distinct pages in
+                  a row without any answer it is given up. A good answer (a page, a redirect, a 404) ends the row.
 
 A host that answers is alive, be it with 5xx: it may fail on four times as many pages in a row, which by default takes
 four minutes as well; and on as many as it has given good answers, up to a hundred, so that little more is asked in vain

@@ -3,13 +3,13 @@
 A name server may answer for any name below a site, and a page may link to as many of them as it likes. Each would be a
 new host that may be asked at once, while the good host must rest for its delay: such pages would take a whole budget.
 
-    proven         the first host of a site, the hosts of the seeds, and any host that two pages of proven hosts link to.
-                   It has a turn of its own
-    on probation   all other hosts of a site that has a proven one. Together they have one turn: they are asked one at a
-                   time, with the delay of a single host between requests
-    on trial       one of them at a time, that a proven host links to, has that turn for itself. Once four pages of it were
-                   fetched it is accepted: it has a turn of its own, too, but its links prove nothing of others. If it
-                   has no more pages before that, it is the turn of the others again
+    proven         the first host of a site, the hosts of the seeds, and any host that two pages of proven hosts link
+                   to. It has a turn of its own
+    on probation   all other hosts of the site. Together they have one turn: they are asked one at a time, with the
+                   delay of a single host between requests
+    on trial       one of them at a time, that a proven host links to, has that turn for itself. Once four pages of it
+                   were fetched it is accepted: it has a turn of its own, too, but its links prove nothing of others. If
+                   it has no more pages before that, it is the turn of the others again
     share          while a proven host of the site has pages, be it that it must rest, hosts on probation get only every
                    17th request to the site, and four to begin with
 

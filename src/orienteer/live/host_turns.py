@@ -1,7 +1,7 @@
 """Whose turn the hosts of a live crawl wait for: what `frontier/probation.py` wants to hear of the web.
 
-Sites are registrable domains (`url.site_of`). The hosts of the seeds need prove nothing, nor do those that the seeds have
-moved to, and those of which much was fetched before this run.
+Sites are registrable domains (`url.site_of`). The hosts of the seeds need prove nothing, nor do those that the seeds
+have moved to, and those of which much was fetched before this run.
 """
 
 from __future__ import annotations
