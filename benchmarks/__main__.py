@@ -41,6 +41,7 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "hosts",
     "links",
     "soak",
     "maximal",

@@ -153,13 +153,13 @@ def test_what_became_of_a_page(whole: Path, capsys: pytest.CaptureFixture[str], 
 
 
 def test_a_page_of_a_host_that_was_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    urls = [f"http://down.test/{k}" for k in range(5)]
+    urls = [f"http://down.test/{k}" for k in range(20)]
     pages = {"http://a.test/": " ".join(f"<a href={url}>down</a>" for url in urls)}
     with FakeWeb(MadeSite(pages | dict.fromkeys(urls, Answer(status=500)))) as web:
         path = crawled(web, tmp_path / "crawl", scope="web", retry={"give_up_after": 3, "back_off_s": 0.001})
     told = [said(capsys, explain, path, url) for url in urls]
     assert all("state blocked, not fetched: " in text for text in told)
-    assert any("the host was given up after 3 failures in a row" in text for text in told)
+    assert any("the host was given up after 12 failures in a row on 12 pages" in text for text in told)
 
 
 def test_a_page_outside_the_scope(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:

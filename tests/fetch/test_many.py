@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from orienteer.answers.answer import Request
-from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, LibcurlFetcher
+from orienteer.fetch.libcurl import LibcurlFetcher
+from orienteer.fetch.open_files import MAX_IDLE_CONNECTIONS
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import KeepAliveServer, ScriptedServer, answer, silence

@@ -10,52 +10,82 @@ from orienteer.frontier.politeness import Politeness
 
 
 class PlainFrontier:
+    """Hosts have turns; a turn is named after one of the hosts that have had it, with a running number."""
+
     def __init__(self, politeness: Politeness) -> None:
         self.politeness = politeness
-        self.pages: dict[int, tuple[float, int]] = {}  # (priority, host)
-        self.n_open: dict[int, int] = defaultdict(int)
-        self.rests_until: dict[int, float] = defaultdict(float)
-        self.delay_s: dict[int, float] = defaultdict(lambda: politeness.delay_s)
+        self.pages: dict[int, tuple[float, str]] = {}  # (priority, turn)
+        self.turn_of: dict[int, str] = {}
+        self.n_open: dict[str, int] = defaultdict(int)
+        self.rests_until: dict[str, float] = defaultdict(float)
+        self.delay_s: dict[str, float] = defaultdict(lambda: politeness.delay_s)
+        self.quick: set[str] = set()
+        self.taken: dict[int, str] = {}
         self.now = 0.0
+        self.n_shared = 0
+
+    def turn(self, host: int) -> str:
+        return self.turn_of.get(host, f"host {host}")
 
     def put(self, pages: Iterable[int], priorities: Iterable[float], hosts: Iterable[int]) -> None:
         for page, priority, host in zip(pages, priorities, hosts, strict=True):
-            self.pages[page] = priority, host
+            self.pages[page] = priority, self.turn(host)
 
     def add(self, pages: Iterable[int], hosts: Iterable[int]) -> None:
         for page, host in zip(pages, hosts, strict=True):
-            before, old_host = self.pages.get(page, (LAST, host))
-            self.pages[page] = (0.0 if before == LAST else before), old_host
+            before, old_turn = self.pages.get(page, (LAST, self.turn(host)))
+            self.pages[page] = (0.0 if before == LAST else before), old_turn
 
-    def take(self, now: float) -> tuple[int, float] | None:
+    def take(self, now: float, only_quick: bool = False) -> tuple[int, float] | None:
         self.now = now
         may_be_asked = [
             (-priority, page)
-            for page, (priority, host) in self.pages.items()
-            if not self.politeness.per_host or (self._has_connection(host) and self.rests_until[host] <= now)
+            for page, (priority, turn) in self.pages.items()
+            if not self.politeness.per_host or (self._has_connection(turn) and self.rests_until[turn] <= now)
+            if turn in self.quick or not only_quick
         ]
         if not may_be_asked:
             return None
         key, page = min(may_be_asked)
-        self.n_open[self.pages.pop(page)[1]] += 1
+        self.taken[page] = self.pages.pop(page)[1]
+        self.n_open[self.taken[page]] += 1
         return page, -key
 
-    def release(self, host: int, now: float, delay_s: float | None) -> None:
-        self.n_open[host] = max(self.n_open[host] - 1, 0)
-        wait = self.delay_s[host] if delay_s is None else delay_s
+    def release(self, host: int, now: float, delay_s: float | None, page: int | None = None) -> None:
+        turn = self.turn(host) if page is None or page in self.pages else self.taken.get(page, self.turn(host))
+        self.n_open[turn] = max(self.n_open[turn] - 1, 0)
+        wait = self.delay_s[turn] if delay_s is None else delay_s
         if wait > 0:
-            self.rest(host, now + wait)
+            self.rests_until[turn] = max(self.rests_until[turn], now + wait)
 
     def rest(self, host: int, until: float) -> None:
-        self.rests_until[host] = max(self.rests_until[host], until)
+        self.rests_until[self.turn(host)] = max(self.rests_until[self.turn(host)], until)
+
+    def set_delay(self, host: int, delay_s: float) -> None:
+        self.delay_s[self.turn(host)] = delay_s
+
+    def set_quick(self, host: int, is_quick: bool) -> None:
+        if self.politeness.per_host:
+            (self.quick.add if is_quick else self.quick.discard)(self.turn(host))
+
+    def share_turn(self, hosts: list[int], pages: Iterable[int], with_host: int | None) -> None:
+        if not hosts or not self.politeness.per_host:
+            return
+        self.n_shared += 1
+        turn = f"shared {self.n_shared}" if with_host is None else self.turn(with_host)
+        self.turn_of |= dict.fromkeys(hosts, turn)
+        self.pages |= {page: (self.pages[page][0], turn) for page in pages if page in self.pages}
+
+    def n_quick_waiting(self) -> int:
+        return len({turn for _, turn in self.pages.values() if turn in self.quick})
 
     def next_time(self) -> float | None:
-        resting = {host for _, host in self.pages.values() if self.rests_until[host] > self.now}
-        ends = [self.rests_until[host] for host in resting if self._has_connection(host)]
+        resting = {turn for _, turn in self.pages.values() if self.rests_until[turn] > self.now}
+        ends = [self.rests_until[turn] for turn in resting if self._has_connection(turn)]
         return min(ends, default=None) if self.politeness.per_host else None
 
     def best_first(self) -> list[tuple[int, float]]:
         return [(page, -key) for key, page in sorted((-priority, page) for page, (priority, _) in self.pages.items())]
 
-    def _has_connection(self, host: int) -> bool:
-        return self.n_open[host] < self.politeness.connections
+    def _has_connection(self, turn: str) -> bool:
+        return self.n_open[turn] < self.politeness.connections

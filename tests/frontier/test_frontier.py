@@ -233,13 +233,13 @@ def test_nonsense_is_refused_and_changes_nothing() -> None:
     assert (len(frontier), frontier.best_first(0), frontier.take(0.0)) == (0, [], None)
 
 
-def test_a_page_takes_24_bytes_and_a_host_64() -> None:
+def test_a_page_takes_24_bytes_and_a_host_84() -> None:
     n_pages, n_hosts = 100_000, 5_000
     frontier = Frontier(Politeness(delay_s=1.0))
     pages = np.arange(n_pages)
     frontier.put(pages, 1 / (1 + pages), pages % n_hosts)
     arrays = [value for value in vars(frontier).values() if isinstance(value, np.ndarray)]
-    assert sum(array.nbytes for array in arrays) <= 24 * (n_pages + 1) + 64 * (n_hosts + 1) + 100
+    assert sum(array.nbytes for array in arrays) <= 24 * (n_pages + 1) + 84 * (n_hosts + 2) + 100
 
 
 def test_all_it_knows_is_in_its_arrays_and_numbers(rng: np.random.Generator) -> None:
@@ -272,3 +272,40 @@ def test_a_resting_host_can_be_woken() -> None:
     frontier.wake(7)
     frontier.wake(99)
     assert taken(frontier, 1.0) == 1
+
+
+def test_hosts_that_share_a_turn_are_asked_as_if_they_were_one() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2, 3, 4], [0.9, 0.8, 0.7, 0.1], [5, 6, 7, 8])
+    frontier.share_turn([5, 6, 7], [1, 2, 3])
+    assert [taken(frontier, 0.0) for _ in range(3)] == [1, 4, None]
+    frontier.release(5, now=0.5, page=1)
+    assert (taken(frontier, 1.0), taken(frontier, 1.5)) == (None, 2)
+    frontier.share_turn([7], [3])  # a turn of its own again, while page 2 is under way
+    assert taken(frontier, 1.5) == 3
+    frontier.put([9], [0.9], [5])
+    assert taken(frontier, 1.5) is None
+    frontier.release(6, now=1.5, page=2)
+    assert taken(frontier, 2.5) == 9
+
+
+def test_when_only_quick_hosts_are_wanted_the_others_wait() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2, 3], [0.9, 0.5, 0.4], [5, 6, 7])
+    frontier.set_quick(6, True)
+    assert frontier.n_quick_waiting == 1
+    assert frontier.take(0.0, only_quick=True) == (2, 0.5)
+    assert (frontier.n_quick_waiting, frontier.take(0.0, only_quick=True)) == (0, None)
+    assert [taken(frontier, 0.0) for _ in range(3)] == [1, 3, None]
+
+
+def test_a_page_that_took_a_shared_turn_gives_that_one_back() -> None:
+    """Also when its host has a turn of its own by then."""
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([1, 2, 3], [0.9, 0.8, 0.7], [5, 6, 5])
+    frontier.share_turn([5, 6], [1, 2, 3])
+    assert taken(frontier, 0.0) == 1
+    frontier.share_turn([5], [3])
+    frontier.release(5, now=0.0, page=1)
+    assert [taken(frontier, 0.0), taken(frontier, 0.0)] == [3, None]
+    assert taken(frontier, 1.0) == 2

@@ -43,13 +43,29 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(page=st.integers(0, 40))
     def remove(self, page: int) -> None:
-        self.plain.pages.pop(page, None)
+        if self.plain.pages.pop(page, None) is not None:
+            self.plain.taken.pop(page, None)
         self.frontier.remove(page)
 
-    @rule(n=st.integers(1, 6))
-    def take(self, n: int) -> None:
+    @rule(n=st.integers(1, 6), only_quick=st.booleans())
+    def take(self, n: int, only_quick: bool) -> None:
         for _ in range(n):
-            assert self.frontier.take(self.now) == self.plain.take(self.now)
+            assert self.frontier.take(self.now, only_quick) == self.plain.take(self.now, only_quick)
+
+    @rule(page=page_and_host, delay_s=st.none() | delays)
+    def release_page(self, page: tuple[int, int], delay_s: float | None) -> None:
+        self.plain.release(page[1], self.now, delay_s, page[0])
+        self.frontier.release(page[1], self.now, delay_s, page[0])
+
+    @rule(host=hosts, is_quick=st.booleans())
+    def set_quick(self, host: int, is_quick: bool) -> None:
+        self.plain.set_quick(host, is_quick)
+        self.frontier.set_quick(host, is_quick)
+
+    @rule(shared=st.lists(hosts, max_size=4), with_host=st.none() | hosts, pages=st.sets(st.integers(0, 40)))
+    def share_turn(self, shared: list[int], with_host: int | None, pages: set[int]) -> None:
+        self.plain.share_turn(shared, pages, with_host)
+        self.frontier.share_turn(shared, sorted(pages), with_host)
 
     @rule(host=hosts, delay_s=st.none() | delays)
     def release(self, host: int, delay_s: float | None) -> None:
@@ -58,7 +74,7 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(host=hosts, delay_s=delays)
     def set_delay(self, host: int, delay_s: float) -> None:
-        self.plain.delay_s[host] = delay_s
+        self.plain.set_delay(host, delay_s)
         self.frontier.set_delay(host, delay_s)
 
     @rule(host=hosts, wait=delays)
@@ -78,6 +94,7 @@ class AnySequence(RuleBasedStateMachine):
     def they_are_the_same(self) -> None:
         assert self.frontier.next_time() == self.plain.next_time()
         assert len(self.frontier) == len(self.plain.pages)
+        assert self.frontier.n_quick_waiting == self.plain.n_quick_waiting()
         assert self.frontier.best_first(1000) == self.plain.best_first()
 
 

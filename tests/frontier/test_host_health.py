@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.errors import InputError
-from orienteer.frontier.host_health import MIN_RESTS, HostHealth, RetrySettings
+from orienteer.frontier.host_health import (
+    BROKEN_PAGES,
+    LONGEST_REST,
+    MAX_CREDIT,
+    MIN_RESTS,
+    PATIENCE,
+    HostHealth,
+    RetrySettings,
+)
 
 
 def failures(health: HostHealth, host: int, n: int, now: float = 0.0) -> list[float | None]:
@@ -108,47 +117,154 @@ def test_settings_that_make_no_sense_are_refused_in_one_line(settings, message):
         RetrySettings(**settings)
 
 
+def page_failures(health: HostHealth, host: int, pages: Iterable[int], has_answered: bool) -> list[float | None]:
+    """The rests after failures of these pages, each as soon as the rest before is over."""
+    rests, now = [], 0.0
+    for page in pages:
+        rests.append(health.page_failed(host, page, now, has_answered))
+        now += (rests[-1] or 0.0) + 1.0
+    return rests
+
+
+def test_tries_of_one_page_are_one_failure():
+    health = HostHealth()
+    assert page_failures(health, 1, [5] * 50, has_answered=True) == [0.0] * 50
+    assert not health.is_given_up(1)
+    assert health.reason(1) == "the host had 1 failure in a row"
+
+
+def test_from_the_third_page_in_a_row_on_the_host_rests():
+    health = HostHealth(RetrySettings(back_off_s=2.0, give_up_after=100))
+    assert page_failures(health, 1, range(8), has_answered=True) == [0.0, 0.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0]
+
+
+@pytest.mark.parametrize(("has_answered", "n_pages"), [(False, 8), (True, 32)])
+def test_a_host_whose_pages_all_fail_is_given_up_after_distinct_pages(has_answered: bool, n_pages: int):
+    health = HostHealth()
+    pages = [page for page in range(40) for _ in range(3)]
+    rests = page_failures(health, 1, pages, has_answered)
+    assert rests.index(None) == 3 * (n_pages - 1)
+    assert f" on {n_pages} pages within " in health.reason(1)
+
+
+@pytest.mark.parametrize("n_good", [3, 60, 3000])
+def test_a_host_that_answered_well_may_fail_on_as_many_pages_up_to_a_limit(n_good: int):
+    health = HostHealth()
+    for _ in range(n_good):
+        health.answered(1)
+    rests = page_failures(health, 1, range(200), has_answered=True)
+    assert rests.index(None) + 1 == max(32, min(n_good, MAX_CREDIT))
+
+
+def test_there_is_no_credit_for_pages_that_get_no_answer_at_all():
+    health = HostHealth()
+    for _ in range(50):
+        health.answered(1)
+    assert page_failures(health, 1, range(20), has_answered=False).index(None) == 7
+
+
+def test_any_answer_says_that_the_host_is_there():
+    health = HostHealth()
+    failures(health, 1, 7)
+    assert health.page_failed(1, page=3, now=1000.0, has_answered=True) == 0.0
+    assert failures(health, 1, 7, now=1001.0) == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
+
+
+def test_a_page_waits_the_longer_the_more_pages_of_its_host_fail():
+    health = HostHealth()
+    assert [health.page_rest_s(1, n) for n in (1, 2, 3)] == [2.0, 4.0, 8.0]
+    page_failures(health, 1, range(5), has_answered=True)
+    assert health.page_rest_s(1, 1) == 32.0
+
+
+class PlainHealth:
+    """The rules as plainly as they can be said: all that happened to a host is kept, and looked at every time."""
+
+    def __init__(self, settings: RetrySettings) -> None:
+        self.settings = settings
+        self.events: list[tuple[str, int, bool]] = []  # (kind, page, has answered), the last at the end
+        self.rests_until = -1.0
+        self.has_rested = self.is_given_up = False
+        self.n_rests = 0
+
+    def row(self, ends: Callable[[tuple[str, int, bool]], bool]) -> list[tuple[str, int, bool]]:
+        """What happened since the last event of that kind."""
+        last = max((k for k, event in enumerate(self.events) if ends(event)), default=-1)
+        return self.events[last + 1 :]
+
+    def happens(self, kind: str, page: int, has_answered: bool, now: float) -> float | None:
+        if kind == "good":
+            self.events.append((kind, page, True))
+            self.rests_until, self.has_rested, self.is_given_up, self.n_rests = -1.0, False, False, 0
+            return None
+        if self.is_given_up:
+            return None
+        self.n_rests += self.has_rested and now >= self.rests_until
+        self.events.append((kind, page, has_answered))
+        since_good = self.row(lambda event: event[0] == "good")
+        since_answer = self.row(lambda event: event[2])
+        n_pages = len({page for kind, page, _ in since_good if kind == "page"})
+        n_silent = len({page for kind, page, _ in since_answer if kind == "page"})
+        n_of_host = sum(kind == "host" for kind, _, _ in since_answer)
+        n_good = sum(kind == "good" for kind, _, _ in self.events)
+        limit, settings = self.settings.give_up_after, self.settings
+        if kind == "host":
+            is_over, rest_s = n_of_host >= limit, settings.back_off_s * 2 ** (n_of_host - 1)
+        else:
+            is_over = n_silent >= limit or n_pages >= max(PATIENCE * limit, min(n_good, MAX_CREDIT))
+            rest_s = settings.back_off_s * min(2 ** (n_pages - BROKEN_PAGES - 1), LONGEST_REST)
+        if is_over and self.n_rests >= MIN_RESTS:
+            self.is_given_up = True
+            return None
+        if kind == "host" or n_pages > BROKEN_PAGES:
+            self.has_rested = True
+            self.rests_until = max(self.rests_until, now + min(rest_s, settings.max_back_off_s))
+        return max(self.rests_until - now, 0.0)
+
+
 retry_settings = st.builds(
     RetrySettings,
     back_off_s=st.floats(0.0, 10.0),
     max_back_off_s=st.floats(10.0, 100.0),
-    max_retry_after_s=st.floats(0.0, 1000.0),
-    give_up_after=st.integers(1, 6),
+    give_up_after=st.integers(1, 4),
 )
 events = st.lists(
     st.tuples(
-        st.integers(0, 2),
-        st.floats(0.0, 50.0),
-        st.one_of(st.just("answer"), st.none(), st.floats(-10.0, 1e6)),
+        st.sampled_from(["host", "page", "page", "page", "good"]),
+        st.integers(0, 9),
+        st.booleans(),
+        st.sampled_from([0.0, 1.0, 7.0, 200.0]),
     ),
     max_size=60,
 )
 
 
 @given(retry_settings, events)
-def test_rests_are_bounded_and_only_a_row_of_failures_gives_a_host_up(settings, events):
-    health = HostHealth(settings)
-    in_a_row = {0: 0, 1: 0, 2: 0}
+def test_it_is_as_the_plain_rules_say(settings: RetrySettings, events: list[tuple[str, int, bool, float]]):
+    health, plain = HostHealth(settings), PlainHealth(settings)
     now = 0.0
-    for host, passed_s, event in events:
+    for kind, page, has_answered, passed_s in events:
         now += passed_s
-        if event == "answer":
-            health.answered(host)
-            in_a_row[host] = 0
-            continue
-        was_given_up = health.is_given_up(host)
-        rest = health.failed(host, now, event)
-        in_a_row[host] += 1
-        assert (rest is None) == health.is_given_up(host)
-        if rest is None:
-            assert was_given_up or in_a_row[host] >= max(settings.give_up_after, MIN_RESTS + 1)
+        expected = plain.happens(kind, page, kind == "page" and has_answered, now)
+        if kind == "good":
+            health.answered(1)
+        elif kind == "host":
+            assert health.failed(1, now) == pytest.approx(expected)
         else:
-            longest = max(settings.max_back_off_s, settings.max_retry_after_s)
-            assert settings.back_off_s * 0.999 <= rest + 1e-9 <= longest * 1.001 + 2e-9
-    given_up = [host for host in in_a_row if health.is_given_up(host)]
-    failing = [host for host, n in in_a_row.items() if n and host not in given_up]
-    assert (health.n_given_up, health.n_failing) == (len(given_up), len(failing))
-    assert all(bool(health.reason(host)) == bool(in_a_row[host]) for host in in_a_row)
+            assert health.page_failed(1, page, now, has_answered) == pytest.approx(expected)
+        assert health.is_given_up(1) == plain.is_given_up
+        assert (health.n_given_up, health.n_failing) == (plain.is_given_up, kind != "good" and not plain.is_given_up)
+        assert bool(health.reason(1)) == (kind != "good")
+
+
+@given(st.lists(st.tuples(st.integers(0, 200), st.booleans()), max_size=300))
+def test_a_host_with_two_broken_pages_and_any_answers_between_is_never_given_up(events: list[tuple[int, bool]]):
+    health = HostHealth(RetrySettings(give_up_after=3))
+    for k, (page, is_good) in enumerate(events):
+        if is_good:
+            health.answered(1)
+        else:
+            assert health.page_failed(1, page % 2, float(k), has_answered=True) == 0.0
 
 
 @given(st.integers(1, 5000))

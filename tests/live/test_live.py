@@ -270,7 +270,9 @@ def test_difficulties_that_pass_are_got_over(tmp_path: Path, rng: np.random.Gene
 
 
 def test_a_host_that_dies_is_given_up_and_its_pages_say_so(tmp_path: Path) -> None:
-    places: dict[str, str] = {f"http://dies.test/{k}": f"<a href=/{k + 1}><a href=/{k + 2}>" for k in range(40)}
+    places: dict[str, str] = {
+        f"http://dies.test/{k}": " ".join(f"<a href=/{k + step}>" for step in range(1, 9)) for k in range(40)
+    }
     places |= {f"http://lives.test/{k}": f"<a href=/{k + 1}>" for k in range(40)}
     with FakeWeb(Faulty(MadeSite(places), dies_after={"dies.test": 10})) as web:
         report = crawled(

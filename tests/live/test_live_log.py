@@ -56,9 +56,9 @@ def test_every_fetch_is_in_it(tmp_path: Path) -> None:
     ]
     assert sum(line["bytes"] for line in fetches) == report.figures.n_bytes
     assert all(0 <= line["duration_s"] < 60 for line in fetches)
-    (rest,) = log_of(tmp_path, "host rests")
-    assert (rest["host"], rest["why"]) == ("a.test", "http 500")
-    assert rest["rest_s"] == pytest.approx(0.01, abs=0.001)
+    (wait,) = log_of(tmp_path, "page waits")
+    assert (wait["url"], wait["why"]) == ("http://a.test/ill", "http 500")
+    assert wait["wait_s"] == pytest.approx(0.01, abs=0.001)
 
 
 def test_every_run_has_a_beginning_and_an_end(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 The life of a page is told in `pages/states.py`. Whoever drives it, a simulation or the network, does the same:
 
     page = crawl.next(now)                     # the best page whose host may be asked now, or None
-    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry
+    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry, .put_off
     crawl.stopped_because                      # a StopReason, or None: go on
 
 A failed or skipped page counts as fetched without links: the attempt found out what there is. A blocked one does not;
@@ -100,6 +100,7 @@ class Crawl:
         self.coverage = Coverage(trusted.vector(self.web.n_pages), policy.damping, known_trust)
         self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._in_flight: dict[int, float] = {}  # with the priority each would have in the frontier
+        self._put_off: set[int] = set()  # of these, those that nobody is asked for now
         self.own_proof_holds = known_trust == 1.0  # a policy's proof does not reckon with redirects and the like
         self.blocked_pages = array("I")
         self._apply(policy.begin(self.web, trusted))
@@ -108,11 +109,11 @@ class Crawl:
     def state(self, page: int) -> PageState:
         return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN
 
-    def next(self, now: float = 0.0) -> int | None:
-        """The page to fetch now; None when the crawl has stopped, or no host may be asked yet."""
+    def next(self, now: float = 0.0, only_quick: bool = False) -> int | None:
+        """The page to fetch now; None when the crawl has stopped, or no host (no quick one) may be asked yet."""
         if self.is_closed:
             return None
-        taken = self.frontier.take(now)
+        taken = self.frontier.take(now, only_quick)
         if taken is None:
             return None
         page, self._in_flight[taken[0]] = taken
@@ -242,9 +243,17 @@ class Crawl:
             self.own_proof_holds = False
 
     def retry(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
-        """The fetch did not work out; the page waits again, and its host rests for the delay."""
+        """The fetch did not work out; the page waits again, and its host rests for the delay.
+
+        One that was put off waits again from now on, whatever its host does.
+        """
         priority = self._arrive(page, PageState.KNOWN, now, delay_s)
         self.frontier.put([page], [priority], [int(self.web.hosts[page])])
+
+    def put_off(self, page: int, now: float = 0.0) -> None:
+        """The fetch did not work out; the page stays in flight, without a request, until `retry`. Its host is free."""
+        self.frontier.release(int(self.web.hosts[page]), now, page=page)
+        self._put_off.add(page)
 
     def waiting(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """All pages that are not done, with their priorities: the frontier, and what is in flight."""
@@ -314,7 +323,8 @@ class Crawl:
         return Links.of(self.web)
 
     def _budget_is_spent(self) -> bool:
-        return self.goal.budget is not None and self.n_asked + len(self._in_flight) >= self.goal.budget
+        n_under_way = len(self._in_flight) - len(self._put_off)
+        return self.goal.budget is not None and self.n_asked + n_under_way >= self.goal.budget
 
     def _move(self, page: int, new: PageState) -> None:
         self._state = grown(self._state, page + 1)
@@ -326,7 +336,10 @@ class Crawl:
     def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> float:
         """A page in flight is back; the priority it would have in the frontier."""
         self._move(page, new)
-        self.frontier.release(int(self.web.hosts[page]), now, delay_s)
+        if page in self._put_off:
+            self._put_off.remove(page)
+        else:
+            self.frontier.release(int(self.web.hosts[page]), now, delay_s, page)
         return self._in_flight.pop(page)
 
     def _take_in(self, page: int, changed: Priorities, asked: bool) -> None:

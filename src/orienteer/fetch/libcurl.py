@@ -24,11 +24,10 @@ import pycurl
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.errors import InputError
+from orienteer.fetch.open_files import room_for_connections
 from orienteer.fetch.settings import FetchSettings
 from orienteer.fetch.transfer import Transfer
 from orienteer.pages.outcome import Outcome
-
-MAX_IDLE_CONNECTIONS = 256
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _EVENTS = {pycurl.POLL_IN: _READ, pycurl.POLL_OUT: _WRITE, pycurl.POLL_INOUT: _READ | _WRITE}
@@ -41,7 +40,10 @@ _TO_CURL = {
 
 
 class LibcurlFetcher:
-    """Fetches pages from the web, as `fetch/fetcher.py` promises it."""
+    """Fetches pages from the web, as `fetch/fetcher.py` promises it.
+
+    For more than `max_under_way` fetches at once there may be no files left.
+    """
 
     asks_web = True
 
@@ -49,6 +51,7 @@ class LibcurlFetcher:
         self.settings = settings or FetchSettings()
         if self.settings.ca_file is not None and not Path(self.settings.ca_file).is_file():
             raise InputError(f"ca_file is {self.settings.ca_file!r}; there is no such file")
+        self.max_under_way, self._max_idle = room_for_connections()
         self._cookies: pycurl.CurlShare | None = None
         if self.settings.cookies:
             self._cookies = pycurl.CurlShare()
@@ -134,7 +137,7 @@ class LibcurlFetcher:
         multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._timer_ms.append)
-        multi.setopt(pycurl.M_MAXCONNECTS, MAX_IDLE_CONNECTIONS)
+        multi.setopt(pycurl.M_MAXCONNECTS, self._max_idle)
         return multi
 
     def _start_over(self) -> None:

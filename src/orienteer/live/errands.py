@@ -75,6 +75,11 @@ class Errands:
         robots = self._known(host).robots if self._with_robots else None
         return robots is None or robots.allows(url)
 
+    def delay_s(self, host: int) -> float | None:
+        """The delay that the host's robots.txt asks for, as far as it is known."""
+        robots = self._hosts[host].robots if host in self._hosts else None
+        return None if robots is None else robots.delay_s
+
     def robots_came(self, host: int, answer: Fetched, now: float) -> Robots | None:
         """Take in the answer to a robots errand; None while the rules are not known: moved, or out of reach."""
         known = self._known(host)

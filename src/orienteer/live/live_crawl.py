@@ -14,6 +14,8 @@ not modified.
 
 from __future__ import annotations
 
+import heapq
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,18 +25,22 @@ from orienteer import __version__
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Meaning, Verdict, verdict_of
 from orienteer.fetch.fetcher import Fetcher
+from orienteer.frontier.frontier import LAST
 from orienteer.frontier.host_health import HostHealth
 from orienteer.hooks.hook_names import Hook
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand, Errands
+from orienteer.live.host_turns import HostTurns
+from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.log import Log, NoLog
 from orienteer.url import host_of
 
 _TICK_S = 0.25  # the longest wait before looking at the clock again
-# After these the host is tried again, until it is given up: no page must be lost to a short outage.
+# These are failures of the host: no page must be lost to a short outage. Only where the host is well by what other
+# pages say does "slow down" count against the page.
 HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 
 _SEEDS_LOGGED = 20
@@ -49,9 +55,12 @@ class LiveCrawl:
         self.ledger = ledger
         self.crawl = ledger.crawl
         self.fetcher = fetcher
+        self.workers = min(plan.crawl.workers, getattr(fetcher, "max_under_way", plan.crawl.workers))
         self.health = HostHealth(plan.retry)
+        self.shares = WorkerShares(self.crawl.frontier, self.workers)
         asks_robots = plan.crawl.robots and fetcher.asks_web
         self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
+        self.turns = HostTurns(ledger, self.errands)
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.intake = Intake(ledger, hooks, self.log)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
@@ -60,6 +69,8 @@ class LiveCrawl:
         self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
         self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
+        self._good_then: dict[int | str, int] = {}  # the good answers of its host when it failed last
+        self._put_off: list[tuple[float, int]] = []  # a heap: when a page that failed is tried again, and the page
 
     def run(self, tick: Callable[[], None] = lambda: None) -> StopReason:
         """Crawl until the goal is reached, nothing is left, or somebody asks it to stop; why it ended.
@@ -67,6 +78,7 @@ class LiveCrawl:
         `tick` is called several times a second.
         """
         self._log_start()
+        self.turns.know_hosts()
         started = time.monotonic()
         try:
             why = self._run(tick)
@@ -92,12 +104,14 @@ class LiveCrawl:
             else:
                 time.sleep(wait_s)  # a host must rest
             now = time.monotonic()
+            self.turns.look(now)
             if now - acknowledged >= commit_every_s:
                 self.ledger.acknowledge()
                 self.log.flush()
                 self.ledger.checkpoint_if_due(now)
                 acknowledged = now
             tick()
+        self._bring_back(math.inf)
         self.ledger.checkpoint()
         return self.crawl.stopped_because or StopReason.INTERRUPTED
 
@@ -109,11 +123,11 @@ class LiveCrawl:
             self.fetcher.cancel()
         if self.stop_wanted:
             return True
-        workers = self.ledger.plan.crawl.workers
-        for _ in range(workers + _MAX_UNASKED):
-            if self.fetcher.n_under_way >= workers:
+        self._bring_back(time.monotonic())
+        for _ in range(self.workers + _MAX_UNASKED):
+            if self.fetcher.n_under_way >= self.workers:
                 return True
-            page = self.crawl.next(time.monotonic())
+            page = self.crawl.next(time.monotonic(), self.shares.only_quick())
             if page is None:
                 return True
             self._ask_for(page)
@@ -132,27 +146,45 @@ class LiveCrawl:
         if host in self._held:
             self._held[host].append(page)
             return
+        if self.turns.are_shared(host) and (rest_s := self.health.rest_left_s(host, now)) > 0:
+            return self._wait(page, now, rest_s)
         errand = self.errands.next(host, url, now)
         if errand is not None:
             self._held[host] = []
             self._errand_of[page] = errand
-            self.fetcher.start(Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes))
+            self._start(Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes), host)
         elif not self.errands.allows(host, url):
             self.intake.block(page, Outcome.ROBOTS, now)
         else:
-            self.fetcher.start(Request(url, page, self.ledger.library.request_headers(page)))
+            self._start(Request(url, page, self.ledger.library.request_headers(page)), host)
+
+    def _start(self, request: Request, host: int) -> None:
+        self.turns.asked(host)
+        self.shares.started(request.page, host)
+        self.fetcher.start(request)
+
+    def _wait(self, page: int, now: float, wait_s: float) -> None:
+        """The page is tried again after this time; its host is free for other pages."""
+        self.crawl.put_off(page, now)
+        heapq.heappush(self._put_off, (now + wait_s, page))
+
+    def _bring_back(self, now: float) -> None:
+        """The pages that were put off until now wait with the others again."""
+        while self._put_off and self._put_off[0][0] <= now:
+            self.crawl.retry(heapq.heappop(self._put_off)[1], now)
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
-        later = None if self.stop_wanted or self.crawl.is_closed else self.crawl.frontier.next_time()
-        if later is None or self.fetcher.n_under_way >= self.ledger.plan.crawl.workers:
+        if self.stop_wanted or self.crawl.is_closed or self.fetcher.n_under_way >= self.workers:
             return _TICK_S
-        return min(max(later - time.monotonic(), 0.0), _TICK_S)
+        later = self.crawl.frontier.next_time()
+        due = min(math.inf if later is None else later, self._put_off[0][0] if self._put_off else math.inf)
+        return min(max(due - time.monotonic(), 0.0), _TICK_S)
 
     def _is_over(self) -> bool:
         if self.stop_wanted or self.crawl.stopped_because is not None:
             return True
-        return len(self.crawl.frontier) == 0
+        return len(self.crawl.frontier) == 0 and not self._put_off
 
     # -- answers ------------------------------------------------------------------------------------------------
 
@@ -162,11 +194,19 @@ class LiveCrawl:
         for answer in answers:
             self.intake.n_bytes += len(answer.raw_headers) + len(answer.body)
             self.hear(answer)
+            host = self.ledger.host(answer.request.page)
             errand = self._errand_of.pop(answer.request.page, None)
+            self.shares.ended(host, answer)
             if errand is None:
-                self._take_in(answer, next(meanings))
+                meaning = next(meanings)
+                self.turns.answered(host, meaning.verdict is Verdict.FETCHED)
+                self._take_in(answer, meaning)
             else:
+                self.turns.answered(host, False)
                 self._take_in_errand(errand, answer)
+            if self.turns.are_shared(host):
+                self.turns.keep_delay(host, time.monotonic())
+        self.turns.know_hosts()
 
     def _take_in(self, answer: Fetched, meaning: Meaning) -> None:
         page, now = answer.request.page, time.monotonic()
@@ -179,39 +219,81 @@ class LiveCrawl:
         else:
             if answer.status:
                 self.health.answered(host)
-            self._attempts.pop(page, None)
+            self._forget_attempts(page)
             self.intake.take_in(page, answer, meaning, now)
+            self.turns.follow_links(page, host)
 
     def _try_again(self, page: int, host: int, answer: Fetched, now: float) -> None:
-        """The host has a difficulty: it rests, and the page is tried again, unless it has been often enough."""
+        """The page, or its host, has a difficulty: it is tried again later, unless it has been often enough."""
         self.intake.outcomes[answer.reason] += 1
-        rest_s = self._rest_s(host, answer, now)
+        is_of_host = answer.outcome in HOST_FAILURES
+        rest_s = self._rest_s(host, answer, now, None if is_of_host else page)
         if self._was_last_try(page, host, answer.outcome):
             self.ledger.blocked(page, answer.reason, answer, now)
-            self.crawl.frontier.rest(host, now + rest_s)
+            self._rest(host, now, rest_s)
+        elif is_of_host:
+            self._retry(page, host, now, rest_s)
+            if answer.outcome is Outcome.SLOW_DOWN and page in self.crawl.frontier:
+                self.crawl.frontier.put([page], [LAST], [host])  # perhaps for this page alone: any other goes first
         else:
-            self.crawl.retry(page, now, rest_s)
+            wait_s = rest_s + self.health.page_rest_s(host, self._attempts[page])
+            self._wait(page, now, wait_s)
+            self._rest(host, now, rest_s)
+            self.log.note("page waits", url=answer.request.url, wait_s=round(wait_s, 3), why=answer.reason)
+
+    def _retry(self, page: int, host: int, now: float, rest_s: float) -> None:
+        """The page waits in the frontier while its host rests; or outside, where the others of its turn need not."""
+        if rest_s and self.turns.are_shared(host):
+            self._wait(page, now, rest_s)
+        else:
+            self.crawl.retry(page, now)
+            self._rest(host, now, rest_s)
+
+    def _rest(self, host: int, now: float, rest_s: float) -> None:
+        if rest_s and not self.turns.are_shared(host):
+            self.crawl.frontier.rest(host, now + rest_s)
 
     def _was_last_try(self, wanted: int | str, host: int, outcome: Outcome) -> bool:
         """Whether a page, or the sitemap with this URL, has failed often enough."""
-        self._attempts[wanted] += outcome not in HOST_FAILURES
+        n_good = self.health.n_good(host)
+        is_well = outcome is Outcome.SLOW_DOWN and n_good > self._good_then.get(wanted, n_good)
+        self._good_then[wanted] = n_good
+        self._attempts[wanted] += is_well or outcome not in HOST_FAILURES
         if self.health.is_given_up(host) or self._attempts[wanted] >= self.ledger.plan.retry.max_attempts:
-            del self._attempts[wanted]
+            self._forget_attempts(wanted)
             return True
         return False
 
-    def _rest_s(self, host: int, answer: Fetched, now: float) -> float:
-        """How long a host in trouble rests; one that is given up need not, since it is not asked any more."""
+    def _forget_attempts(self, wanted: int | str) -> None:
+        self._attempts.pop(wanted, None)
+        self._good_then.pop(wanted, None)
+
+    def _rest_s(self, host: int, answer: Fetched, now: float, page: int | None = None) -> float:
+        """How long a host in trouble rests; one that is given up need not, since it is not asked any more.
+
+        The failure is that of the `page`, or of the host itself.
+        """
         if self.health.is_given_up(host):
             return 0.0
         why, name = answer.reason, self.ledger.seen.host_name(host)
-        rest_s = self.health.failed(host, now, answer.retry_after_s, why)
+        if page is None:
+            rest_s = self.health.failed(host, now, answer.retry_after_s, why)
+        else:
+            rest_s = self.health.page_failed(host, page, now, bool(answer.status), why)
         if rest_s is None:
-            self.ledger.note(Outcome.HOST_GIVEN_UP, host, self.health.reason(host))
-            self.log.note("host given up", host=name, why=self.health.reason(host))
+            self._give_up(host, name, now)
             return 0.0
-        self.log.note("host rests", host=name, rest_s=round(rest_s, 3), why=why)
+        if rest_s:
+            self.log.note("host rests", host=name, rest_s=round(rest_s, 3), why=why)
         return rest_s
+
+    def _give_up(self, host: int, name: str, now: float) -> None:
+        """Its pages are not waited for any longer."""
+        self.ledger.note(Outcome.HOST_GIVEN_UP, host, self.health.reason(host))
+        self.log.note("host given up", host=name, why=self.health.reason(host))
+        self._put_off = [(now if self.ledger.host(page) == host else due, page) for due, page in self._put_off]
+        heapq.heapify(self._put_off)
+        self.crawl.frontier.wake(host)
 
     def _leave(self, page: int, now: float) -> None:
         """The page is too deep: for good in the first crawl, for this time in an epoch."""
@@ -225,9 +307,9 @@ class LiveCrawl:
         page, now = answer.request.page, time.monotonic()
         host = self.ledger.host(page)
         self.log.note("robots" if errand.is_robots else "sitemap", **_facts_of(answer))
-        rest_s: float | None = None
+        rest_s = 0.0
         if answer.outcome is Outcome.CANCELLED:
-            rest_s = 0.0
+            pass
         elif errand.is_robots:
             rest_s = self._take_in_robots(host, answer, now)
         elif verdict_of(answer.outcome, answer.status) is Verdict.TRY_AGAIN:
@@ -238,24 +320,25 @@ class LiveCrawl:
         for waiting in (page, *self._held.pop(host)):
             if answer.outcome is Outcome.FORBIDDEN_ADDRESS:  # its pages are no more allowed than its robots.txt
                 self.intake.block(waiting, answer.reason, now)
+            elif answer.outcome is Outcome.CANCELLED:
+                self.crawl.retry(waiting, now, 0.0)
             else:
-                self.crawl.retry(waiting, now, rest_s)
+                self._retry(waiting, host, now, rest_s)
 
-    def _take_in_robots(self, host: int, answer: Fetched, now: float) -> float | None:
-        """How long the host must rest because its robots.txt is out of reach; None: no longer than usual."""
+    def _take_in_robots(self, host: int, answer: Fetched, now: float) -> float:
+        """How long the host must rest because its robots.txt is out of reach; 0: no longer than usual."""
         robots = self.errands.robots_came(host, answer, now)
         if robots is None and answer.outcome is Outcome.REDIRECT:
-            return None
+            return 0.0
         if robots is None:
             # Where no server answered, that is what is wrong, and not its robots.txt.
             is_answered = answer.status or answer.outcome is Outcome.FORBIDDEN_ADDRESS
             self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH if is_answered else answer.reason] += 1
             return self._rest_s(host, answer, now)
         self.health.answered(host)
-        if robots.delay_s is not None and robots.delay_s > self.ledger.plan.politeness.delay_s:
-            self.crawl.frontier.set_delay(host, robots.delay_s)
+        self.turns.keep_delay(host, now)
         self._take_in_sitemap([], robots.sitemaps)
-        return None
+        return 0.0
 
     def _try_sitemap_again(self, host: int, errand: Errand, answer: Fetched, now: float) -> float:
         """How long the host must rest. An error in its sitemaps does not say that the host is in trouble."""
@@ -283,7 +366,7 @@ class LiveCrawl:
         self.log.note(
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
-            epoch=self.ledger.number, workers=plan.crawl.workers, delay_s=plan.politeness.delay_s,
+            epoch=self.ledger.number, workers=self.workers, delay_s=plan.politeness.delay_s,
             robots=plan.crawl.robots, hooks=plan.crawl.hooks, n_done=len(crawl.order), n_known=len(self.ledger.seen),
         )  # fmt: skip
 

@@ -57,6 +57,8 @@ def warm_up(plan: CrawlPlan) -> None:
     crawl.failed(2)
     crawl.frontier.set_delay(0, 1.0)
     crawl.frontier.rest(0, 1.0)
+    crawl.frontier.set_quick(0, True)
+    crawl.frontier.wake(0)
     crawl.certificate()
     crawl.waiting()
     rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
