@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import open_plain
 from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.live.session import plan_of_folder
@@ -68,7 +69,10 @@ class StartedCrawl:
         goal = {"--until": until, "--budget": budget}
         options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
         command = [sys.executable, "-P", "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
-        with explained(self._output), self._output.open("wb") as output:
+        with (
+            explained(self._output),
+            os.fdopen(open_plain(self._output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as output,
+        ):
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import expect_plain, replaced_inside
 from orienteer.store.failures import damaged, explained
 from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
 
@@ -71,7 +71,7 @@ class Connection:
     @classmethod
     def create(cls, path: Path) -> Self:
         """A new database; it appears under its name when it is complete."""
-        with explained(path), replaced(path) as new:
+        with explained(path), replaced_inside(path) as new:
             connection = sqlite3.connect(new, isolation_level=None)
             try:
                 connection.executescript(
@@ -195,6 +195,9 @@ class Connection:
 
 def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite3.Connection:
     """An SQLite file, opened so that others may go on writing to it; whoever shares it between threads keeps order."""
+    expect_plain(path, alone=not read_only)
+    for companion in ("-wal", "-shm", "-journal"):  # whoever reads writes to these, too
+        expect_plain(path.with_name(path.name + companion), alone=True)
     address = path.resolve().as_uri()
     mode = "ro" if read_only else "rw"
     options: dict[str, Any] = {"isolation_level": None, "uri": True, "check_same_thread": not many_threads}
