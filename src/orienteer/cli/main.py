@@ -28,6 +28,7 @@ from orienteer.cli import (
     index,
     interruption,
     plugins,
+    repair,
     replay,
     search,
     seeds,
@@ -80,6 +81,7 @@ _add(app, "import", import_.import_)
 _add(app, "status", status.status)
 _add(app, "explain", explain.explain)
 _add(app, "replay", replay.replay)
+_add(app, "repair", repair.repair)
 _add(app, "seeds", seeds.seeds)
 _add(app, "estimate", estimate.estimate)
 _add(app, "index", index.index)

@@ -32,6 +32,7 @@ from orienteer.store.record import (
 )
 
 REPAIR = "`orienteer repair DIR`"
+MAKES_THE_BEST = f"{REPAIR} makes the best of the rest"
 _FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
 
 
@@ -107,12 +108,12 @@ class Archive:
         with explained(path):
             descriptor = self._descriptor(position.file)
             if not 0 <= position.offset <= position.offset + position.size_bytes <= os.fstat(descriptor).st_size:
-                raise damaged(path, f"{place} are not in it")
+                raise damaged(path, f"{place} are not in it; {MAKES_THE_BEST}")
             member = os.pread(descriptor, position.size_bytes, position.offset)
         try:
             return member, page_of(member)
         except ValueError as error:
-            raise damaged(path, f"no page in {place}: {error}") from None
+            raise damaged(path, f"no page in {place}: {error}; {MAKES_THE_BEST}") from None
 
     def close(self) -> None:
         """What is not synced by now may be lost."""
@@ -125,13 +126,12 @@ class Archive:
         """Remove what stands behind the end; complain where the archive ends before it."""
         with explained(self.folder):
             expect_plain(self.folder, alone=False)
-            numbers = self._numbers()
+            numbers = self.numbers()
             n_files = self.end.file + (self.end.size_bytes > 0)
             missing = set(range(n_files)) - set(numbers)
             if missing:
-                raise CrawlFolderError(
-                    f"{self.path(min(missing))}: the file is missing; acknowledged pages are in it; {REPAIR} makes the best of the rest"
-                )
+                lost = "the file is missing; acknowledged pages are in it"
+                raise CrawlFolderError(f"{self.path(min(missing))}: {lost}; {MAKES_THE_BEST}")
             self._expect_short_tail(numbers)
             for number in reversed(numbers[n_files:]):
                 self.path(number).unlink()
@@ -159,15 +159,15 @@ class Archive:
             size_bytes = path.stat().st_size
             if size_bytes < promised:
                 lost = f"{promised - size_bytes:,} bytes of acknowledged pages are missing"
-                raise CrawlFolderError(
-                    f"{path}: {lost} (it holds {size_bytes:,}, it should hold {promised:,}); {REPAIR} makes the best of the rest"
-                )
+                held = f"it holds {size_bytes:,}, it should hold {promised:,}"
+                raise CrawlFolderError(f"{path}: {lost} ({held}); {MAKES_THE_BEST}")
             if size_bytes > promised:
                 with os.fdopen(open_plain(path, os.O_RDWR), "r+b") as file:
                     file.truncate(promised)
                     os.fsync(file.fileno())
 
-    def _numbers(self) -> list[int]:
+    def numbers(self) -> list[int]:
+        """Of its files that are there, in increasing order."""
         if not self.folder.is_dir():
             return []
         names = (_FILE_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -217,7 +217,11 @@ class Archive:
     def _descriptor(self, file: int) -> int:
         """For reading; the last one is kept open, since pages are mostly read in the order they were written."""
         if self._reading is None or self._reading[0] != file:
-            descriptor = os.open(self.path(file), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                descriptor = os.open(self.path(file), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except FileNotFoundError:
+                lost = "the file is missing; acknowledged pages are in it"
+                raise CrawlFolderError(f"{self.path(file)}: {lost}; {MAKES_THE_BEST}") from None
             if self._reading is not None:
                 os.close(self._reading[1])
             self._reading = file, descriptor

@@ -79,7 +79,7 @@ class FolderFiles:
         return self.path / "checkpoints" / "latest.npz"
 
     def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
-        """The arrays of the last one; None where there is none of this user, or a damaged one: it is never the truth."""
+        """The arrays of the last one; None where there is none of this user, or a damaged one."""
         return read_signed_arrays(self.checkpoint_path)
 
     @property
