@@ -63,7 +63,7 @@ def show(
         raise InputError("--token is empty; name one, or let it be made up with --token auto")
     if token is not None and token != "auto" and len(token) < MIN_TOKEN_CHARS:
         raise InputError(
-            f"--token has {len(token)} characters, and could be guessed; it needs {MIN_TOKEN_CHARS}, or say --token auto"
+            f"--token has {len(token)} characters and could be guessed; it needs {MIN_TOKEN_CHARS}, or say --token auto"
         )
     if token is None and not only_this_machine:
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")

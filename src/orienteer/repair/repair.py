@@ -23,7 +23,7 @@ from typing import Any
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.durable import sync_folder, write_durably
-from orienteer.files.plain import make_plain_folder, open_plain
+from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_plain
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
 from orienteer.repair.archive_scan import ArchiveScan
@@ -36,7 +36,7 @@ from orienteer.store.database import Database
 from orienteer.store.failures import explained
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import ARCHIVE_END, DATABASE, SETTINGS, text_of
-from orienteer.store.lock import FolderLock
+from orienteer.store.lock import INNER_FOLDERS, FolderLock
 from orienteer.store.record import warcinfo_record
 
 REPORT = "repair.json"
@@ -68,6 +68,8 @@ class RepairReport:
 def repair(path: str | Path, progress: Progress = silent) -> RepairReport:
     """Make the best of a damaged crawl folder; run on one that is whole, it changes nothing."""
     folder = Path(path)
+    with explained(folder):
+        expect_plain_folder(folder, alone=True, inner=INNER_FOLDERS)
     if not (folder / SETTINGS).is_file():
         raise CrawlFolderError(f"{folder}: no {SETTINGS} in it, which says what the crawl is; put it back first")
     plan = CrawlPlan.parse(text_of(folder / SETTINGS), str(folder / SETTINGS))

@@ -103,8 +103,8 @@ class RequestLedger:
         signed, content = kept[:_SIGNATURE_BYTES], kept[_SIGNATURE_BYTES:]
         if not is_signed(signed, _PURPOSE, [content]):
             raise InputError(
-                f"the request of page {page} was not written by you, or by an older version: it is a pickle, which could "
-                "run any code, and is not loaded; begin with a new ORIENTEER_DIR"
+                f"the request of page {page} was not written by you, or by an older version: it is a pickle, which "
+                "could run any code, and is not loaded; begin with a new ORIENTEER_DIR"
             )
         try:
             return request_from_dict(pickle.loads(content), spider=self._spider)

@@ -20,6 +20,7 @@ from orienteer.store.failures import damaged, explained
 from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
 
 _BUSY_TIMEOUT_S = 10.0
+_NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # for the shared memory
 _PRAGMAS = (
     "synchronous = FULL",
     "cache_size = -65536",  # 64 MiB
@@ -207,7 +208,7 @@ def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite
     except sqlite3.Error as error:
         connection.close()
         has_log = path.with_name(f"{path.name}-wal").exists()
-        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CANTOPEN:
+        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
             raise
         # In a folder that nobody can write to there is no place for SQLite's shared memory, nor a use for it.
         connection = sqlite3.connect(f"{address}?immutable=1", **options)

@@ -124,7 +124,7 @@ class Guard:
         if request.method == "GET" and _same(request.query_params.get("token"), self._token):
             return self._welcome(request, name)
         if scheme.lower() == "bearer" or "token" in request.query_params:
-            self._wrong.note(address)
+            self._wrong.note(address, sent or request.query_params.get("token", ""))
         return refusal(request, 401, "A token is needed here; it was printed when the server was started.", ask=True)
 
     def _welcome(self, request: Request, name: str) -> Response:

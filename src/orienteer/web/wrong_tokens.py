@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-MAX_WRONG = 10  # within the time below
+MAX_WRONG = 10  # different ones within the time below: the same one again is an old link, and no guess
 WINDOW_S = 60.0
 _MAX_ADDRESSES = 4_096  # that are kept in mind
 
@@ -16,7 +16,7 @@ class WrongTokens:
 
     >>> now = [0.0]
     >>> wrong = WrongTokens(clock=lambda: now[0])
-    >>> for _ in range(MAX_WRONG): wrong.note("10.0.0.1")
+    >>> for guess in range(MAX_WRONG): wrong.note("10.0.0.1", str(guess))
     >>> wrong.must_wait_s("10.0.0.1"), wrong.must_wait_s("10.0.0.2")
     (60.0, 0.0)
     >>> now[0] = 60.0
@@ -26,17 +26,18 @@ class WrongTokens:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._times: OrderedDict[str, list[float]] = OrderedDict()  # of the last wrong tokens, by address
+        self._guesses: OrderedDict[str, list[tuple[float, int]]] = OrderedDict()  # time and hash, by address
 
-    def note(self, address: str) -> None:
-        times = self._times.setdefault(address, [])
-        times.append(self._clock())
-        del times[:-MAX_WRONG]
-        self._times.move_to_end(address)
-        while len(self._times) > _MAX_ADDRESSES:
-            self._times.popitem(last=False)
+    def note(self, address: str, token: str) -> None:
+        guesses = self._guesses.setdefault(address, [])
+        self._guesses.move_to_end(address)
+        if hash(token) not in (guess for _, guess in guesses):
+            guesses.append((self._clock(), hash(token)))
+            del guesses[:-MAX_WRONG]
+        while len(self._guesses) > _MAX_ADDRESSES:
+            self._guesses.popitem(last=False)
 
     def must_wait_s(self, address: str) -> float:
         """How long no token is looked at that comes from there."""
-        times = self._times.get(address, [])
-        return max(0.0, times[0] + WINDOW_S - self._clock()) if len(times) == MAX_WRONG else 0.0
+        guesses = self._guesses.get(address, [])
+        return max(0.0, guesses[0][0] + WINDOW_S - self._clock()) if len(guesses) == MAX_WRONG else 0.0
