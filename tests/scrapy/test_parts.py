@@ -318,11 +318,11 @@ def test_links_to_pages_that_there_are_not_are_refused(tmp_path: Path) -> None:
     settings = PluginSettings(folder=tmp_path / "requests")
     before = RequestLedger(settings, OldSpider())
     page = before.add(Request("http://a.test/"), b"fingerprint", "a.test", is_start=True)
-    before.finish(page, PageState.FETCHED, None, [])
     before.commit()
     before.close()
     with sqlite3.connect(tmp_path / "requests" / "requests.db") as database:
-        database.execute("UPDATE done SET links = ?", (b"\xff" * 4,))
+        row = (page, int(PageState.FETCHED), b"\xff" * 4)
+        database.execute("INSERT INTO done (page, state, links) VALUES (?, ?, ?)", row)
     database.close()
     with pytest.raises(CrawlFolderError, match="damaged"):
         RequestLedger(settings, OldSpider())

@@ -108,7 +108,7 @@ def test_a_log_that_was_cut_short_ends_the_crawl_earlier(tmp_path: Path) -> None
     log = tmp_path / "copy" / "crawl.db-wal"
     size = log.stat().st_size
     seen = set()
-    for n_bytes in range(0, size + 1, size // 20):
+    for n_bytes in (*range(0, size, size // 20), size):
         path = tmp_path / str(n_bytes)
         shutil.copytree(tmp_path / "copy", path)
         with (path / "crawl.db-wal").open("r+b") as file:

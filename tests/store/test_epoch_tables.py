@@ -23,6 +23,7 @@ FETCHED, FAILED, BLOCKED = 2, 3, 4
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with Database.create(tmp_path / "crawl.db") as database:
+        database.add_urls(0, [f"http://a.test/{k}" for k in range(100)])
         yield database
 
 

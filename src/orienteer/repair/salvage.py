@@ -53,12 +53,23 @@ class Salvage:
             there = set()
         if not there or self._connection is None:
             return
-        named = ", ".join(name if name in there else "NULL" for name in columns)
+        named = ", ".join((key, *(name if name in there else "NULL" for name in columns)))
+        first = 0
+        try:
+            while found := self._all(
+                f"SELECT {named} FROM {table} WHERE {key} >= ? ORDER BY {key} LIMIT ?", first, _ROWS_AT_ONCE
+            ):
+                yield from (row[1:] for row in found)
+                first = found[-1][0] + 1
+            return
+        except _ERRORS:
+            pass  # from here on with care
         sql = f"SELECT {named} FROM {table} WHERE {key} >= ? AND {key} < ? ORDER BY {key}"
         failures = [0]
-        end = self._end(table, key)
-        for first in range(0, end, _ROWS_AT_ONCE):
-            yield from self._between(sql, first, min(first + _ROWS_AT_ONCE, end), failures)
+        end = self._end(table, key, first)
+        for start in range(first, end, _ROWS_AT_ONCE):
+            for row in self._between(sql, start, min(start + _ROWS_AT_ONCE, end), failures):
+                yield row[1:]
             if failures[0] > _MAX_FAILURES:
                 return
 
@@ -71,13 +82,14 @@ class Salvage:
         except _ERRORS:
             self.n_lost += 1
 
-    def _end(self, table: str, key: str) -> int:
-        """A number that all keys are below: keys are dense, or nearly, so the size of the file bounds them."""
+    def _end(self, table: str, key: str, first: int) -> int:
+        """A number that all keys are below: from `first` on they are dense, or nearly, so the size bounds them."""
+        most = first + self.path.stat().st_size // _LEAST_ROW_BYTES
         try:
             ((last,),) = self._all(f"SELECT max({key}) FROM {table}")
         except _ERRORS:
-            last = self.path.stat().st_size // _LEAST_ROW_BYTES
-        return 0 if not isinstance(last, int) else min(last, 1 << 40) + 1
+            return most
+        return min(last + 1, most) if isinstance(last, int) else 0
 
     def _between(self, sql: str, first: int, end: int, failures: list[int]) -> Iterator[tuple[Any, ...]]:
         try:
