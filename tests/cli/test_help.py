@@ -13,6 +13,7 @@ COMMANDS = [
     ["status"],
     ["explain"],
     ["replay"],
+    ["repair"],
     ["seeds"],
     ["estimate"],
     ["index"],

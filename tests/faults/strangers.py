@@ -33,7 +33,8 @@ FILES = (
     "crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.toml", "crawl.lock", "crawl.allowed", "log.jsonl",
     "course.jsonl", "frontier.json", "report.json", "estimate.json", "ranks.npz", "last-run.txt", "topic.toml",
     "policy.npz", "checkpoints/latest.npz", "archive/orienteer-00000.warc.gz", "archive/orienteer-00001.warc.gz",
-    "index/crawl.lock",     "index/pages.db", "index/columns.npz", "index/meta.json", "index/.managed.json", "repair.json",
+    "index/crawl.lock", "index/pages.db", "index/columns.npz", "index/meta.json", "index/.managed.json",
+    "repair.json",
 )  # fmt: skip
 FOLDERS = ("archive", "checkpoints", "index", "outside")
 PRIVATE = ("http://127.0.0.1:{port}/", "http://localhost:{port}/x", "http://[::1]:{port}/", "http://10.1.2.3/")
