@@ -41,6 +41,7 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "strangers",
     "search",
 ]
 HEAD = """# Results
