@@ -301,13 +301,13 @@ class _Rebuilding:
         for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
             try:
                 new.add_event(float(time), str(kind), host, **json.loads(detail))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, RecursionError):
                 continue
         for key, value in self._old.all_rows("SELECT key, value FROM meta"):
             try:
                 if key not in _DERIVED:
                     new.set(str(key), json.loads(value))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, RecursionError):
                 continue
 
     def _of_pages(self, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:

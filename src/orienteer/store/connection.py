@@ -144,7 +144,7 @@ class Connection:
         """A value that SQLite read without complaint may still not be what was written."""
         try:
             yield
-        except (TypeError, ValueError, OverflowError, LookupError) as error:
+        except (TypeError, ValueError, OverflowError, LookupError, RecursionError) as error:
             raise damaged(self.path, error) from None
 
     @contextmanager
