@@ -377,7 +377,7 @@ def _run_here(command: list[str], tally: Tally) -> list[str]:
     def hangs(*_: object) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, hangs)
+    before = signal.signal(signal.SIGALRM, hangs)
     signal.alarm(int(_PATIENCE_S))
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
@@ -391,4 +391,5 @@ def _run_here(command: list[str], tally: Tally) -> list[str]:
         return [f"{command[0]}: {traceback.format_exc()[-500:]}"]
     finally:
         signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     return []

@@ -109,8 +109,12 @@ def test_a_missing_archive_is_fetched_again(
     site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
 ) -> None:
     (folder / WARC).unlink()
-    with pytest.raises(CrawlFolderError, match="orienteer repair"):
-        CrawlFolder.open(folder)
+    for opens in (CrawlFolder.open, ori.update_index):
+        with pytest.raises(
+            CrawlFolderError, match=r"the file is missing; acknowledged pages are in it; `orienteer repair"
+        ):
+            opens(folder)
+    shutil.rmtree(folder / "index")
     report = check(site, folder, all_of_it)
     assert len(report.lost) == 40
     assert json.loads((folder / "repair.json").read_text())["n_lost"] == 40
