@@ -42,9 +42,9 @@ SLOW = [
     "memory",
     "faults",
     "hosts",
+    "strangers",
     "links",
     "soak",
-    "maximal",
     "search",
 ]
 HEAD = """# Results

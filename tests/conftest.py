@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,11 @@ from orienteer.graph.link_graph import LinkGraph
 # Kernels compile on first call, which is no slow test; CI repeats the same examples every time.
 settings.register_profile("orienteer", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("orienteer")
+
+# The key that this user signs with: tests have one of their own, in whatever process they run.
+_STATE = tempfile.mkdtemp(prefix="orienteer-state-")
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+os.environ["XDG_STATE_HOME"] = _STATE
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -75,8 +75,8 @@ def test_a_crawl_from_its_beginning_to_its_report(web: FakeWeb, tmp_path: Path) 
     assert not CONTROLS.search(done.stdout + done.stderr)
     folder = tmp_path / "c"
     assert {path.name for path in folder.iterdir()} == {
-        "archive", "checkpoints", "course.jsonl", "crawl.db", "crawl.lock", "crawl.toml", "frontier.json",
-        "log.jsonl", "report.json",
+        "archive", "checkpoints", "course.jsonl", "crawl.allowed", "crawl.db", "crawl.lock", "crawl.toml",
+        "frontier.json", "log.jsonl", "report.json",
     }  # fmt: skip
     assert Told(folder).fetched_urls() == FETCHED
     assert json.loads((folder / "report.json").read_text())["stopped_because"] == "frontier empty"

@@ -14,6 +14,7 @@ COMMANDS = [
     ["stop"],
     ["explain"],
     ["replay"],
+    ["repair"],
     ["seeds"],
     ["estimate"],
     ["index"],

@@ -68,9 +68,10 @@ def test_what_cannot_be_served_is_said_in_one_line(folder: Path, tmp_path: Path)
         "--host 0.0.0.0 can be reached from other machines: give --token T": [folder, "--host", "0.0.0.0"],
         "--host :: can be reached": [folder, "--host", "::"],
         "--token is empty": [folder, "--token", " "],
+        "--token has 5 characters and could be guessed": [folder, "--token", "short"],
         "--port is 70000": [folder, "--port", 70000],
-        "no such address here": [folder, "--host", "x" * 70, "--token", "x"],
-        "no port from 8765 to 8784 can be used": [folder, "--host", "192.0.2.1", "--token", "x"],
+        "no such address here": [folder, "--host", "x" * 70, "--token", "auto"],
+        "no port from 8765 to 8784 can be used": [folder, "--host", "192.0.2.1", "--token", "auto"],
     }
     for line, done in zip(wrong, orienteer_each([["serve", *values] for values in wrong.values()]), strict=True):
         assert done.returncode == 2

@@ -319,6 +319,28 @@ def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path: Path) -> None
     assert report.first_damage == f"{tmp_path / 'x.warc.gz'}: after 7 records"
 
 
+def test_one_bad_record_stops_nothing(tmp_path: Path) -> None:
+    whole = [response(f"{A}/", "<a href=/1><a href=/2><a href=/3><a href=/4>one"), response(f"{A}/1", "words")]
+    bad = [
+        response(f"{A}/2", "words", date="9999-12-31T23:59:59-14:00"),
+        response(f"{A}/3", "words", "X: " + "y" * (1 << 20)),
+        response(f"{A}/4", "words", "Transfer-Encoding: identity", "X: " + "y" * ((1 << 19) - 200)),
+        response(f"{A}/5", "words", date="0000-00-00T00:00:00Z"),
+        record("response", f"{A}/6", b"SSH-2.0-OpenSSH"),
+        record("response", "http://[/", b"HTTP/1.1 200 OK\r\n\r\n"),
+    ]
+    for name, records in {"first": [*bad, *whole], "last": [*whole, *bad]}.items():
+        (tmp_path / name).mkdir()
+        report = imported(tmp_path / name, records)
+        assert report.n_damaged == 2, "the one with too long a header, and the one that is no HTTP"
+        rows = Told(tmp_path / name / "crawl").rows
+        assert {url for url, row in rows.items() if row is not None} == {f"{A}/", *(f"{A}/{k}" for k in (1, 2, 4, 5))}
+        with FolderView.open(tmp_path / name / "crawl") as crawl:
+            for row in rows.values():
+                if row is not None and row.archived is not None:
+                    crawl.archive.read(row.archived)
+
+
 def test_a_refresh_asks_conditionally_for_what_was_imported(tmp_path: Path) -> None:
     body = "<title>x</title>"
     records = [response(f"{A}/", body, "Content-Type: text/html", 'ETag: "v1"', date="2020-01-01T00:00:00Z")]

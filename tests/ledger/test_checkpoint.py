@@ -15,7 +15,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.session import plan_of_folder
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
@@ -91,7 +91,7 @@ def site(rng: np.random.Generator) -> GraphSite:
 
 def opened(folder: Path) -> Ledger:
     with CrawlFolder.open(folder) as crawl:
-        return Ledger(crawl, plan_of_folder(folder))
+        return Ledger(crawl, CrawlPlan.of_folder(crawl))
 
 
 def events_of(folder: Path) -> list[tuple[str, str]]:
@@ -137,7 +137,7 @@ def test_a_crawl_goes_on_when_its_policy_cannot_be_kept_any_more(site: GraphSite
         saved = folder.read_checkpoint()
         assert saved is not None
         assert saved["position"] == 3
-        ledger = Ledger(folder, plan_of_folder(tmp_path / "c"))
+        ledger = Ledger(folder, CrawlPlan.of_folder(folder))
         ledger.checkpoint()
         ledger.checkpoint()
     assert len(events_of(tmp_path / "c")) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import deque
 from math import inf
 from pathlib import Path
@@ -290,6 +291,41 @@ def test_a_request_that_the_spider_cannot_make_any_more_is_not_lost(tmp_path: Pa
     assert (after.was_started_before(b"fingerprint"), after.was_started_before(b"fingerprint")) == (True, False)
     assert after.crawl.n_waiting() == 1
     after.close()
+
+
+def test_a_request_that_a_stranger_wrote_is_not_loaded(tmp_path: Path) -> None:
+    """To load a pickle is to run what it says."""
+    settings = PluginSettings(folder=tmp_path / "requests")
+    before = RequestLedger(settings, OldSpider())
+    page = before.add(Request("http://a.test/"), b"fingerprint", "a.test", is_start=True)
+    before.commit()
+    before.close()
+    trap = f"cposix\nsystem\n(S'touch {tmp_path / 'run'}'\ntR.".encode()
+    with sqlite3.connect(tmp_path / "requests" / "requests.db") as database:
+        ((kept,),) = database.execute("SELECT request FROM request")
+        for content in (trap, bytes(32) + trap, kept[:32] + trap, kept[:-1] + b"\0"):
+            database.execute("UPDATE request SET request = ?", (content,))
+            database.commit()
+            after = RequestLedger(settings, OldSpider())
+            with pytest.raises(InputError, match="was not written by you"):
+                after.request(page)
+            after.close()
+    database.close()
+    assert not (tmp_path / "run").exists()
+
+
+def test_links_to_pages_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    settings = PluginSettings(folder=tmp_path / "requests")
+    before = RequestLedger(settings, OldSpider())
+    page = before.add(Request("http://a.test/"), b"fingerprint", "a.test", is_start=True)
+    before.commit()
+    before.close()
+    with sqlite3.connect(tmp_path / "requests" / "requests.db") as database:
+        row = (page, int(PageState.FETCHED), b"\xff" * 4)
+        database.execute("INSERT INTO done (page, state, links) VALUES (?, ?, ?)", row)
+    database.close()
+    with pytest.raises(CrawlFolderError, match="damaged"):
+        RequestLedger(settings, OldSpider())
 
 
 def test_a_request_that_was_only_in_memory_is_lost_but_its_like_may_come_again(tmp_path: Path) -> None:

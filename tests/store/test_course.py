@@ -168,7 +168,7 @@ def test_a_disk_that_is_full_for_a_while_leaves_no_half_line(path: Path, monkeyp
         patch.setattr(os, "write", half)
         course.add(point(2))
         assert positions(path) == [0, 1]
-        patch.setattr(module, "replaced", full)
+        patch.setattr(module, "replaced_inside", full)
         course.add(point(3))
         assert positions(path) == [0, 1]
     course.add(point(4))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError
+from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from tests.store.small_crawls import add_pages, check_pages, url
@@ -99,7 +100,7 @@ def test_an_archive_that_was_cut_short_or_overwritten(whole: Path, tmp_path: Pat
 
 
 def test_a_log_that_was_cut_short_ends_the_crawl_earlier(tmp_path: Path) -> None:
-    """SQLite takes the whole commits of a log. The archive follows the database, whatever that holds."""
+    """SQLite takes the whole commits of a log. The archive follows the database by one commit, and no further."""
     with CrawlFolder.create(tmp_path / "crawl", "settings") as folder:
         for start in range(0, 30, 3):
             add_pages(folder, start, start + 3)
@@ -107,15 +108,23 @@ def test_a_log_that_was_cut_short_ends_the_crawl_earlier(tmp_path: Path) -> None
     log = tmp_path / "copy" / "crawl.db-wal"
     size = log.stat().st_size
     seen = set()
-    for n_bytes in range(0, size + 1, size // 20):
+    for n_bytes in (*range(0, size, size // 20), size):
         path = tmp_path / str(n_bytes)
         shutil.copytree(tmp_path / "copy", path)
         with (path / "crawl.db-wal").open("r+b") as file:
             file.truncate(n_bytes)
         (path / "crawl.db-shm").unlink()
+        with Database.open(path / "crawl.db", read_only=True) as database:
+            n_pages = database.next_position()
+        assert n_pages % 3 == 0
+        seen.add(n_pages)
+        before = (path / "archive" / "orienteer-00000.warc.gz").read_bytes()
+        if n_pages < 27:
+            with pytest.raises(CrawlFolderError, match="crawl.db is older than the archive; `orienteer repair DIR`"):
+                CrawlFolder.open(path)
+            assert (path / "archive" / "orienteer-00000.warc.gz").read_bytes() == before
+            continue
         with CrawlFolder.open(path) as folder:
-            n_pages = folder.database.next_position()
             check_pages(folder, n_pages)
-            assert n_pages % 3 == 0
-            seen.add(n_pages)
     assert len(seen) > 5
+    assert seen >= {27, 30}

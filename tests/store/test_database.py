@@ -27,6 +27,13 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
+@pytest.fixture
+def numbered(database: Database) -> Database:
+    """One with URLs, which the history is held against."""
+    database.add_urls(0, [f"http://a.test/{k}" for k in range(100)])
+    return database
+
+
 def page_row(page: int, position: int, links=(), **more) -> PageRow:
     return PageRow(page, position, more.pop("state", 2), links=np.array(links, np.uint32), **more)
 
@@ -199,12 +206,12 @@ def test_where_a_page_is_in_the_archive() -> None:
     assert row.archived == Position(1, 2, 3)
 
 
-def test_links_may_be_written_to(database: Database) -> None:
-    database.add_page(page_row(0, 0, [1, 2]))
-    found = database.page(0)
+def test_links_may_be_written_to(numbered: Database) -> None:
+    numbered.add_page(page_row(0, 0, [1, 2]))
+    found = numbered.page(0)
     assert found is not None
     found.links[0] = 5
-    (done,) = database.pages_after()
+    (done,) = numbered.pages_after()
     assert isinstance(done, DonePages)
     done.links[0] = 5
 
@@ -238,17 +245,17 @@ def test_counts(database: Database) -> None:
 @pytest.mark.parametrize("per_batch", [1, 2, 3, 100])
 @pytest.mark.parametrize("after", [-1, 0, 2, 3, 7, 8, 100])
 def test_what_happened_comes_back_in_order(
-    database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
+    numbered: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
 ) -> None:
     monkeypatch.setattr(database_module, "PAGES_PER_BATCH", per_batch)
     known = {0: [5, 6], 3: [], 4: [7], 8: [1]}
     for position in range(9):
         if position in known:
-            database.add_known(position, known[position])
+            numbered.add_known(position, known[position])
         else:
-            database.add_page(page_row(20 - position, position, range(position)))
+            numbered.add_page(page_row(20 - position, position, range(position)))
     told = []
-    for part in database.pages_after(after):
+    for part in numbered.pages_after(after):
         if isinstance(part, KnownPages):
             told.append((part.position, part.pages.tolist()))
         else:
@@ -257,21 +264,35 @@ def test_what_happened_comes_back_in_order(
                 assert part.pages[k] == 20 - position
                 told.append((position, part.links[part.link_offsets[k] : part.link_offsets[k + 1]].tolist()))
     assert told == [(position, known.get(position, list(range(position)))) for position in range(max(after + 1, 0), 9)]
-    assert database.next_position() == 9
+    assert numbered.next_position() == 9
 
 
-def test_done_pages_as_arrays(database: Database) -> None:
-    database.add_page(page_row(3, 0, [1, 2], outside=np.array([8], np.uint32)))
-    database.add_page(page_row(1, 1, [], state=3, redirect_to=0))
-    database.add_page(page_row(2, 2, [2**32 - 1]))
-    (done,) = database.pages_after()
+def test_done_pages_as_arrays(numbered: Database) -> None:
+    numbered.add_page(page_row(3, 0, [1, 2], outside=np.array([8], np.uint32)))
+    numbered.add_page(page_row(1, 1, [], state=3, redirect_to=0))
+    numbered.add_page(page_row(2, 2, [99]))
+    (done,) = numbered.pages_after()
     assert isinstance(done, DonePages)
     assert done.positions.tolist() == [0, 1, 2]
     assert done.pages.tolist() == [3, 1, 2]
     assert done.states.tolist() == [2, 3, 2]
     assert done.redirects.tolist() == [-1, 0, -1]
     assert done.link_offsets.tolist() == [0, 2, 2, 3]
-    assert done.links.tolist() == [1, 2, 2**32 - 1]
+    assert done.links.tolist() == [1, 2, 99]
+
+
+@pytest.mark.parametrize("row", [page_row(100, 0), page_row(1, 0, [100]), page_row(1, 0, [1], redirect_to=100)])
+def test_a_history_of_urls_that_there_are_not_is_damage(numbered: Database, row: PageRow) -> None:
+    """Kernels index by these numbers, and do not look."""
+    numbered.add_page(row)
+    with pytest.raises(CrawlFolderError, match="damaged"):
+        list(numbered.pages_after())
+
+
+def test_so_many_urls_cannot_be(numbered: Database) -> None:
+    numbered.add_urls(2**40, ["http://a.test/far"])
+    with pytest.raises(CrawlFolderError, match="damaged"):
+        numbered.n_urls()
 
 
 def test_the_next_position_is_behind_pages_and_known_pages(database: Database) -> None:

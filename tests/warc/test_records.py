@@ -125,6 +125,16 @@ def test_an_endless_header_costs_no_memory() -> None:
     assert (numbers(found), reading.n_gaps) == ([0], 1)
 
 
+@pytest.mark.parametrize("name", ["x.warc", "x.warc.gz"])
+def test_heads_without_an_end_are_passed_over_in_one_go(name: str) -> None:
+    """Each byte is looked at once or twice: 2 MB would take a quarter of an hour otherwise."""
+    repeated = b"WARC/1.1\r\n" * 200_000
+    pieces = [repeated[start : start + 10] for start in range(0, 100_000, 10)]
+    packed = b"".join(map(gzip.compress, [*pieces, RECORDS[0]])) if name.endswith(".gz") else repeated + RECORDS[0]
+    found, reading = read(packed, name)
+    assert (numbers(found), reading.n_gaps) == ([0], 1)
+
+
 @given(st.data())
 def test_whatever_happens_to_a_file_only_records_come_out_of_it(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FILES)))

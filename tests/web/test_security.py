@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from orienteer.web.security import MAX_TARGET_BYTES
+from orienteer.web.wrong_tokens import MAX_WRONG
 from tests.web.live_server import client_of, served
 
 TOKEN = "open sesame/ü"
@@ -180,3 +181,41 @@ def test_pages_answer_head_without_a_page(client: httpx.Client, target: str) -> 
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["content-type"] == client.get(target).headers["content-type"]
     assert client.head("/api/crawl/events").status_code == 405, "it would never end"
+
+
+def test_who_guesses_tokens_must_wait(small_crawl: Path) -> None:
+    with served(small_crawl, token=TOKEN, only_this_machine=False) as address, client_of(address) as client:
+        client.get("/", params={"token": TOKEN})  # one who was here before, and has the cookie
+        with client_of(address) as stranger:
+            for _ in range(2 * MAX_WRONG):
+                assert stranger.get("/", params={"token": "the same old link"}).status_code == 401
+            for guess in range(MAX_WRONG - 1):
+                assert stranger.get("/", params={"token": f"guess {guess}"}).status_code == 401
+            answer = stranger.get("/", headers={"Authorization": b"Bearer " + TOKEN.encode()})
+            assert answer.status_code == 429
+            assert 0 < int(answer.headers["retry-after"]) <= 60
+        assert client.get("/").status_code == 200
+
+
+def test_a_body_of_unknown_length_is_not_read_for_ever(address: str) -> None:
+    """The server answers and ends the connection long before a sender without an end has sent all."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    for method, path in (("POST", "/api/crawl/stop"), ("POST", "/"), ("GET", "/")):
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+            connection.sendall(head.encode())
+            n_sent = 0
+            try:
+                while n_sent < 64 << 20:
+                    connection.sendall(b"10000\r\n" + b"x" * 65_536 + b"\r\n")
+                    n_sent += 65_536
+            except OSError:
+                pass
+            assert n_sent < 64 << 20
+        small = f"{head}5\r\nhello\r\n0\r\n\r\n".replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
+        assert raw_status(address, small.encode()) != 413
+
+
+def test_a_chunked_body_that_is_too_large_is_refused(address: str) -> None:
+    head = b"POST /api/crawl/stop HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert raw_status(address, head + b"10001\r\n" + b"x" * 65_537 + b"\r\n0\r\n\r\n") == 413

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 from orienteer.around.rounds import EstimateSettings
 from orienteer.around.surroundings import AroundSetup, around_plan, opened_outside, outside_of
 from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.estimation.history import Round
 from orienteer.graph.estimation.outlook import Outlook
 from orienteer.graph.estimation.outside import View
 from orienteer.inspect.local_web import local_pages
 from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.stop_reason import StopReason
+from orienteer.settings import from_table, merged, to_table
 from orienteer.store.folder import CrawlFolder, remove_crawl
 
 _KEPT_PAGES = 100  # of each kind, in the report that stays in the folder
@@ -100,17 +103,18 @@ class OpenEstimate(NamedTuple):
 
 @contextmanager
 def opened_estimate(
-    path: Path, settings: EstimateSettings, again: bool = False, allow_private: bool = False
+    path: Path, settings: EstimateSettings, again: bool = False, given: Tables | None = None
 ) -> Iterator[OpenEstimate]:
     """The surroundings of the crawl in this folder, ready to be fetched; `again`: those fetched before are removed.
 
-    Private addresses are allowed where the crawl allows them, or with `allow_private`. The folder is
-    locked meanwhile: what is estimated belongs to the crawl as it is now.
+    They are fetched as the crawl's own pages are, but for the settings that are `given`, as tables of crawl.toml.
+    The folder is locked meanwhile: what is estimated belongs to the crawl as it is now.
     """
     with CrawlFolder.open(path) as crawl:
-        plan = around_plan(CrawlPlan.of_folder(crawl))
-        if allow_private:
-            plan = replace(plan, fetch=replace(plan.fetch, allow_private=True))
+        stored = CrawlPlan.of_folder(crawl)
+        expect_allowed(path, stored, given or {})
+        fetch = from_table(FetchSettings, merged({"fetch": to_table(stored.fetch)}, given or {})["fetch"], "settings")
+        plan = around_plan(replace(stored, fetch=fetch))
         if again:
             remove_crawl(outside_of(path))
         warm_up(plan)
@@ -124,13 +128,16 @@ def live_estimate(
     settings: EstimateSettings | None = None,
     *,
     again: bool = False,
+    fetch: Mapping[str, Any] | None = None,
     watch: Callable[[Round], None] | None = None,
 ) -> EstimateReport:
     """Estimate the global rank of a crawl's pages; run again, it goes on where it was.
 
-    `watch` hears of every round when it is over.
+    `fetch` are settings as in the table [fetch] of crawl.toml, where they are to be others than the crawl's. `watch`
+    hears of every round when it is over.
     """
-    with opened_estimate(Path(path), settings or EstimateSettings(), again) as estimate:
+    given = {"fetch": fetch or {}}
+    with opened_estimate(Path(path), settings or EstimateSettings(), again, given) as estimate:
         return estimate.run(watch)
 
 

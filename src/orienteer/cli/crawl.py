@@ -316,6 +316,7 @@ def _plan(
     goal: GoalOptions,
 ) -> CrawlPlan:
     """What the folder was made with, the settings file over it, the options over both."""
+    from orienteer.ledger.permission import expect_allowed
     from orienteer.ledger.plan import CrawlPlan, tables_of
     from orienteer.settings import merged
 
@@ -327,7 +328,10 @@ def _plan(
     merged_tables = merged(goal.kept(merged(*tables)), given)
     if not merged_tables.get("crawl", {}).get("seeds"):
         raise InputError(f"{folder} is not a crawl folder; to begin a crawl, name the pages to start from")
-    return CrawlPlan.of_tables(merged_tables, where)
+    plan = CrawlPlan.of_tables(merged_tables, where)
+    if folder is not None and stored is not None:
+        expect_allowed(folder, CrawlPlan.parse(stored, str(settings_path)), *tables[1:], given)
+    return plan
 
 
 def _hooks(given: list[str], none: bool) -> tuple[Hook, ...] | None:

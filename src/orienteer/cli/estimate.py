@@ -41,12 +41,12 @@ def estimate(
     out: Path | None = typer.Option(
         None, help="Write URL, global rank and local rank of all pages of the domain, a line each, tabs between."
     ),
-    allow_private: bool = typer.Option(
-        False,
-        "--allow-private",
-        help="Private and loopback addresses too; default: as the crawl has it.",
-    ),
     top: int = typer.Option(10, help="How many pages to show of each kind."),
+    proxy: str | None = typer.Option(None, help="A proxy, if it is another than the crawl's."),
+    connect_to: str | None = typer.Option(None, metavar="HOST:PORT", help="Connect there, whatever the URL says."),
+    allow_private: bool | None = typer.Option(
+        None, "--allow-private", help="Private, loopback and link-local addresses too."
+    ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display of the rounds."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
@@ -74,7 +74,8 @@ def estimate(
         raise InputError("--local goes with --graph; the domain of a crawl folder is what it has fetched")
     if folder is None:
         raise InputError("which domain? Name a crawl folder, or a graph with --graph and --local")
-    report = _run(folder, budget, given, again, allow_private, quiet or json)
+    fetch = {"proxy": proxy, "connect_to": connect_to, "allow_private": allow_private}
+    report = _run(folder, budget, given, again, {"fetch": fetch}, quiet or json)
     with display.ignore_broken_pipe():
         _tell(report, out, top, json)
     if not report.goal_reached:
@@ -89,14 +90,14 @@ def _refuse_both(folder: Path | None, again: bool) -> None:
 
 
 def _run(
-    folder: Path, budget: str, given: dict[str, Any], again: bool, allow_private: bool, quiet: bool
+    folder: Path, budget: str, given: dict[str, Any], again: bool, fetch: dict[str, dict[str, Any]], quiet: bool
 ) -> EstimateReport:
     from orienteer.around.estimate import opened_estimate
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
             settings = _settings(folder, budget, given)
-            estimate = stack.enter_context(opened_estimate(folder, settings, again, allow_private))
+            estimate = stack.enter_context(opened_estimate(folder, settings, again, fetch))
         stack.enter_context(stoppable(estimate.live))
         watch = None if quiet else lambda past: say(round_in_words(past, estimate.setup.rounds.budget))
         return estimate.run(watch)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command.
+"""Ctrl-C ends a command, and so does the system when it wants the process gone: what was begun is cleared away.
 
 It is an exception of its own, since typer would take a KeyboardInterrupt for itself and end without a word. One that
 comes up in a callback of compiled code can be lost there; so it is remembered, and comes up again wherever work tells
@@ -18,10 +18,11 @@ _is_wanted = False
 
 
 def watch() -> None:
-    """From now on Ctrl-C is an Interrupted."""
+    """From now on Ctrl-C is an Interrupted, and SIGTERM, too."""
     global _is_wanted
     _is_wanted = False
     signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
 
 
 def check() -> None:

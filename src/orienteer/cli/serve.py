@@ -54,7 +54,7 @@ def show(
     from orienteer.store.folder_view import FolderView
     from orienteer.web.app import create_app
     from orienteer.web.comparisons import read_comparison
-    from orienteer.web.security import is_loopback
+    from orienteer.web.security import MIN_TOKEN_CHARS, is_loopback
     from orienteer.web.server import PageServer, listening
 
     FolderView.open(folder).close()  # says in one line where there is none
@@ -63,6 +63,10 @@ def show(
     only_this_machine = is_loopback(host)
     if token is not None and not token.strip():
         raise InputError("--token is empty; give one, or have one generated with --token auto")
+    if token is not None and token != "auto" and len(token) < MIN_TOKEN_CHARS:
+        raise InputError(
+            f"--token has {len(token)} characters and could be guessed; it needs {MIN_TOKEN_CHARS}, or say --token auto"
+        )
     if token is None and not only_this_machine:
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced_inside
 
 
 def write_durably(path: Path, text: str) -> None:
     """The file holds the old text or the new one, whatever happens in between."""
-    with replaced(path) as new, new.open("w", encoding="utf-8") as file:
+    with replaced_inside(path) as new, new.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

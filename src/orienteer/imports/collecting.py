@@ -38,6 +38,7 @@ _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit"), ("metadata",)
 _KEPT = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
 _TRUNCATED = frozenset(("length", "time", "disconnect", "unspecified"))
 _HEX_SHA1 = re.compile("[0-9a-fA-F]{40}")
+_LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _NOT_MODIFIED = "server-not-modified"
 
 
@@ -58,6 +59,7 @@ class Collector:
         self.reading = Reading()
         self.n_passing = 0  # records of errors that pass
         self.n_broken_json = 0
+        self.n_unusable = 0  # records with something in them that cannot be taken in
         self.n_unresolved = 0  # revisits of what is not in the collection
         self._archive = archive
         self._spool = spool
@@ -69,7 +71,10 @@ class Collector:
         kinds = _WAT_KINDS if file.is_wat else _WARC_KINDS
         with file.opened() as stream:
             for record in records(blocks(stream, file.name, tell), kinds, self.reading, file.name):
-                self._take(record)
+                try:
+                    self._take(record)
+                except (ValueError, OverflowError, RecursionError):
+                    self.n_unusable += 1
 
     def resolve(self) -> None:
         """Find the pages that revisits speak of, now that all records are known."""
@@ -94,7 +99,9 @@ class Collector:
             message: Message | None = resource_of(record.block, record.headers.get("content-type", ""))
         else:
             message = response_of(record.block)
-        if message is not None:
+        if message is None:
+            self.n_unusable += 1
+        else:
             self._take_answer(url, time, message, digest, record.headers.get("warc-truncated"))
 
     def _take_answer(
@@ -181,7 +188,8 @@ def time_of(date: str) -> float:
     """
     try:
         found = datetime.fromisoformat(date) if "-" in date else datetime.strptime(date, "%Y%m%d%H%M%S")
-        return max(0.0, (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+        time = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        return time if 0.0 < time <= _LAST_TIME else 0.0  # in some time zones it is the year 10,000 already
     except (ValueError, OverflowError):
         return 0.0
 

@@ -199,8 +199,8 @@ class _Import:
             made="crawl",
             n_known=figures.n_known,
             n_records=reading.n_records,
-            n_damaged=reading.n_gaps + collector.n_broken_json,
-            first_damage=reading.first_gap or ("broken JSON" if collector.n_broken_json else ""),
+            n_damaged=reading.n_gaps + collector.n_broken_json + collector.n_unusable,
+            first_damage=reading.first_gap or _other_damage(collector),
             n_too_large=reading.n_too_large,
             n_passing=collector.n_passing,
             n_unresolved=collector.n_unresolved,
@@ -217,3 +217,9 @@ class _Import:
             hook_failures=ended.hook_failures,
             notes=tuple(self._listed.notes),
         )
+
+
+def _other_damage(collector: Collector) -> str:
+    if collector.n_broken_json:
+        return "broken JSON"
+    return "a response that is none, or whose headers are too long" if collector.n_unusable else ""

@@ -55,6 +55,8 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
     n_pages = crawl.web.n_pages
     if int(arrays["crawl.n_pages"]) != n_pages or arrays["crawl.state"].shape != (n_pages,):
         raise ValueError("the checkpoint knows other pages than the database")
+    if arrays["frontier.priorities"].shape != arrays["frontier.pages"].shape:
+        raise ValueError("the checkpoint has pages without a priority")
     order, blocked, waiting = (
         _pages(arrays[key], n_pages) for key in ("crawl.order", "crawl.blocked", "frontier.pages")
     )

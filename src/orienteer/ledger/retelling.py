@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.errors import OrienteerError
 from orienteer.ledger.checkpoint import Arrays, restore
 from orienteer.ledger.depths import Depths
 from orienteer.ledger.plan import CrawlPlan
@@ -22,6 +23,7 @@ from orienteer.ledger.setup import CrawlSetup
 from orienteer.ledger.topic_reading import Reader
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
+from orienteer.store.failures import damaged
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.url_numbers import seen_urls
@@ -132,7 +134,12 @@ class Retelling:
                 return self._go_through(saved)
             except (KeyError, ValueError, TypeError, AttributeError):  # of another version: everything is told anew
                 self.crawl = self.setup.new_crawl(self.seen.hosts)
-        self._go_through(None)
+        try:
+            self._go_through(None)
+        except OrienteerError:
+            raise
+        except (KeyError, ValueError, IndexError, OverflowError) as error:
+            raise damaged(self.database.path, f"it tells what cannot have happened: {error}") from None
 
     def _go_through(self, saved: Arrays | None) -> None:
         """Go through all that has happened. The Crawl hears of what is not in the checkpoint."""

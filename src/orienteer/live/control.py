@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.failures import explained
-from orienteer.store.lock import LOCK, holder_of
+from orienteer.store.lock import INNER_FOLDERS, LOCK, holder_of
 from orienteer.wording import counted, goal_share, plain
 
 OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from another process
@@ -61,14 +62,18 @@ class StartedCrawl:
 
     def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
         """Go on with the crawl in this folder, with another goal where one is given."""
-        # What is wrong with the goal or the hooks is said here.
+        # What is wrong with the folder, the goal or the hooks is said here.
+        expect_plain_folder(path, alone=True, inner=INNER_FOLDERS)
         plan = plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})
         expect_installed(plan.crawl.hooks, str(path))
         self._output = path / OUTPUT
         goal = {"--until": until, "--budget": budget}
         options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
         command = [sys.executable, "-P", "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
-        with explained(self._output), self._output.open("wb") as output:
+        with (
+            explained(self._output),
+            os.fdopen(open_plain(self._output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as output,
+        ):
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )

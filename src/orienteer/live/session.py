@@ -17,6 +17,7 @@ from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
 from orienteer.ledger.kept_policy import LoadedPolicy
 from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.permission import expect_allowed, remember_allowed
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.topic_reading import LoadedTopic
@@ -136,11 +137,12 @@ def refresh(
 
 
 def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> CrawlPlan:
-    """The plan that a crawl folder was made with, changed here and there."""
+    """The plan that a crawl folder was made with, changed here and there; what it opens must be allowed."""
     where = str(path / "crawl.toml")
     text = settings_of_folder(path)
     if text is None:
         raise CrawlFolderError(f"{path}: there is no crawl in this folder")
+    expect_allowed(path, CrawlPlan.parse(text, where), *changes)
     return CrawlPlan.of_tables(merged(tables_of(text, where), *changes), where)
 
 
@@ -222,6 +224,7 @@ def _opened(
             to_keep.keep(folder)
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
+        remember_allowed(path, plan)
         policy.keep(folder)
         if refresh:
             ready_for_refresh(folder, plan, now, progress)

@@ -37,7 +37,8 @@ headers, cookies, body, priority. A page is acknowledged when the spider and the
 about once a second; one that was not is asked for again after a kill. So its items may come twice, but none is lost
 (files of FEEDS are flushed first; what your own pipelines buffer is theirs to flush). Start requests are not made again
 by a restart. Requests that cannot be written down (a lambda as callback) are kept in memory, which is said once;
-cookies that servers have set are in memory, too, as ever.
+cookies that servers have set are in memory, too, as ever. Requests are pickles, which could run any code when they are
+loaded: each is signed with a key of the user outside ORIENTEER_DIR, and what others have written there is refused.
 
 `priority` is a boost: each point makes a request ten times as urgent. DOWNLOAD_DELAY, AutoThrottle and the limits on
 concurrency are Scrapy's as ever; a host that must wait does not hold up the others.

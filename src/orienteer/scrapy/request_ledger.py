@@ -2,6 +2,10 @@
 
 Without a folder the requests are in memory. With one they are only there, but for those that cannot be written down.
 What has happened since the last `commit` has not, should the process die: those pages are asked for again.
+
+A request is kept as a pickle, since meta and cb_kwargs may hold anything; and to load a stranger's pickle is to run a
+stranger's code. So each is signed with a key of the user that is not in the folder (`files/signing`), and one that is
+not signed is not loaded.
 """
 
 from __future__ import annotations
@@ -17,11 +21,16 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from orienteer.errors import InputError
+from orienteer.files.signing import is_signed, signature, state_folder
 from orienteer.pages.states import PageState
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.spider_crawl import SpiderCrawl
+from orienteer.store.failures import damaged
 from orienteer.store.page_row import NO_LINKS
 from orienteer.store.request_folder import RequestFolder, RequestRow
+
+_PURPOSE = "request of a spider"
+_SIGNATURE_BYTES = 32
 
 logger = logging.getLogger(__name__)
 
@@ -91,8 +100,14 @@ class RequestLedger:
         kept = None if self._tables is None else self._tables.request(page)
         if kept is None:
             raise InputError(f"the request of page {page} is not there")
+        signed, content = kept[:_SIGNATURE_BYTES], kept[_SIGNATURE_BYTES:]
+        if not is_signed(signed, _PURPOSE, [content]):
+            raise InputError(
+                f"the request of page {page} was not written by you, or by an older version: it is a pickle, which "
+                "could run any code, and is not loaded; begin with a new ORIENTEER_DIR"
+            )
         try:
-            return request_from_dict(pickle.loads(kept), spider=self._spider)
+            return request_from_dict(pickle.loads(content), spider=self._spider)
         except Exception as error:  # whatever a class of the project raises when it is made again
             raise InputError(
                 f"a request that was kept cannot be made again ({error}); mend the spider, and go on"
@@ -142,7 +157,11 @@ class RequestLedger:
         self._in_memory.pop(page, None)
         if self._tables is not None:
             try:
-                return self._tables.keep(page, pickle.dumps(request.to_dict(spider=self._spider), protocol=5))
+                content = pickle.dumps(request.to_dict(spider=self._spider), protocol=5)
+                signed = signature(_PURPOSE, [content])
+                if signed is None:
+                    raise ValueError(f"no key to sign it with can be kept in {state_folder()}")
+                return self._tables.keep(page, signed + content)
             except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
                 self._say_once(request, error)
         self._in_memory[page] = request
@@ -170,7 +189,8 @@ class RequestLedger:
         kept = self._tables.pages_with_request()
         lost = []
         for row in self._tables.rows():
-            self.crawl.add(row.host, row.priority)
+            if row.host not in range(len(self._host_names)) or row.page != self.crawl.add(row.host, row.priority):
+                raise damaged(self._tables.path, f"page {row.page} is not in its place, or has no host")
             if row.start:
                 self.crawl.start_from(row.page)
             if row.page not in done and row.page not in kept:
@@ -193,6 +213,8 @@ class RequestLedger:
             for k, page in enumerate(events.pages.tolist()):
                 target = int(events.redirects[k])
                 links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
+                if max(page, target, int(links.max(initial=0))) >= self.crawl.n_pages:
+                    raise damaged(self._tables.path, f"page {page} leads to a page that there is not")
                 yield page, PageState(int(events.states[k])), target if target >= 0 else None, links
         for page in lost:
             yield page, PageState.BLOCKED, None, NO_LINKS

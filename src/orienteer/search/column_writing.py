@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced_inside
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.reversal import reversed_graph
@@ -44,7 +44,7 @@ def write_columns(
         "n_by_way": np.array([n_by_way[way] for way in sorted(n_by_way)]),
         **_ranks(database, pages, estimated),
     }
-    with explained(folder / FILE), replaced(folder / FILE) as new:
+    with explained(folder / FILE), replaced_inside(folder / FILE) as new:
         np.savez(new, **arrays)
 
 

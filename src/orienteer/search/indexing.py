@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
+from orienteer.files.plain import make_plain_folder
 from orienteer.inspect.local_web import page_names
 from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
@@ -96,7 +97,7 @@ def update_index(
         threshold = _threshold(crawl) if on_topic else None
         index = index_folder(folder)
         with explained(index):
-            index.mkdir(exist_ok=True)
+            make_plain_folder(index)
         lock = FolderLock(index)
         try:
             with plain_at_first():

@@ -64,6 +64,7 @@ class PageColumns:
             self.position = int(arrays["position"])
             self.n_by_way = dict(zip(map(str, arrays["ways"]), map(int, arrays["n_by_way"]), strict=True))
             self._largest = {name: float(getattr(self._columns, name).max(initial=0)) for name in ("local", "outside")}
+            _expect_columns(self.pages, self._columns)
         except (KeyError, ValueError, TypeError) as error:
             raise _damaged(path, error) from None
 
@@ -100,8 +101,11 @@ class PageColumns:
     def links(self) -> LinkColumns:
         arrays = self._arrays()
         try:
-            return LinkColumns(arrays["link_pages"], *(arrays[name] for name in LinkColumns._fields[1:]))
-        except KeyError as error:
+            links = LinkColumns(arrays["link_pages"], *(arrays[name] for name in LinkColumns._fields[1:]))
+            _expect_rows(len(links.pages), links.offsets, links.targets)
+            _expect_rows(len(links.pages), links.source_offsets, links.sources)
+            return links
+        except (KeyError, ValueError, TypeError) as error:
             raise _damaged(self.path, error) from None
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -112,6 +116,24 @@ class PageColumns:
                 return {name: arrays[name] for name in wanted}
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise _damaged(self.path, error) from None
+
+
+def _expect_columns(pages: NDArray[Any], columns: Figures) -> None:
+    """ValueError where the columns are not those of these pages; the file may be anybody's."""
+    if any(column.shape != pages.shape or column.dtype.kind not in "fiu" for column in (pages, *columns)):
+        raise ValueError("the columns are not of the same pages")
+    if pages.ndim != 1 or pages.dtype.kind != "i" or (pages[1:] <= pages[:-1]).any():
+        raise ValueError("the pages are not in order")
+
+
+def _expect_rows(n_pages: int, offsets: NDArray[Any], targets: NDArray[Any]) -> None:
+    """ValueError where these are not the links between so many pages."""
+    if offsets.shape != (n_pages + 1,) or offsets.dtype.kind not in "iu" or targets.dtype.kind not in "iu":
+        raise ValueError("the links are not of these pages")
+    if offsets[0] != 0 or offsets[-1] != len(targets) or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("the links of pages overlap")
+    if targets.ndim != 1 or not 0 <= targets.min(initial=0) <= targets.max(initial=0) < max(n_pages, 1):
+        raise ValueError("a link leads to no page")
 
 
 def _damaged(path: Path, error: Exception) -> CrawlFolderError:

@@ -123,6 +123,7 @@ class _View(NamedTuple):
     searcher: tantivy.Searcher
     vocabulary: Vocabulary
     texts: PageTexts
+    text_index: TextIndex  # it may hold files that the searcher reads
 
 
 def search(folder: str | Path, words: str, **options: Any) -> Results:
@@ -174,7 +175,7 @@ class SearchIndex:
             self._opened.append(PageTexts(index / TEXTS, read_only=True))
         with refusals(index):
             vocabulary = Vocabulary(searcher, columns.n_by_way, text_index.knows_added)
-            return _View(columns, searcher, vocabulary, self._opened[-1])
+            return _View(columns, searcher, vocabulary, self._opened[-1], text_index)
 
     def close(self) -> None:
         for texts in self._opened:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from orienteer.errors import CrawlFolderError
 from orienteer.pages.added import Additions
 from orienteer.search.added_terms import added_text, field_terms, tag_term
+from orienteer.search.mirror import Mirror, can_be_written
 from orienteer.search.words import PLAIN, WAYS, analyzer, spaced, way_of, words_of
 from orienteer.store.failures import explained
 from orienteer.store.page_texts import MAKE_ANEW, PageText
@@ -79,11 +80,15 @@ class TextIndex:
 
     def __init__(self, folder: Path, create: bool = False) -> None:
         self.folder = folder
+        self._mirror: Mirror | None = None
         with refusals(folder):
+            if not create and not can_be_written(folder):
+                self._mirror = Mirror(folder)
+            place = folder if self._mirror is None else self._mirror.path
             if create and not tantivy.Index.exists(str(folder)):
                 self._index = tantivy.Index(schema(), str(folder))
             else:
-                self._index = tantivy.Index.open(str(folder))
+                self._index = tantivy.Index.open(str(place))
             for way in WAYS:
                 self._index.register_tokenizer(way, analyzer(way))
             self._index.register_tokenizer("unfolded", _unfolded())

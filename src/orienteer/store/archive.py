@@ -5,6 +5,8 @@ whatever stands behind it: the tail of a crawl that was killed.
 
     archive.append(response)     the record is written, but may be lost with the power
     archive.sync()               now it may not; its end goes into the database, in the transaction with the pages
+
+Never is more cut off than a crawl leaves that was killed (see `archive_tail`), and never is a link followed.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.durable import sync_folder
+from orienteer.files.plain import expect_plain, make_plain_folder, open_plain
+from orienteer.store.archive_tail import ACKNOWLEDGED, acknowledged_text, goes_far_on
 from orienteer.store.failures import damaged, explained
 from orienteer.store.record import (
     ArchivedPage,
@@ -27,6 +31,8 @@ from orienteer.store.record import (
     warcinfo_record,
 )
 
+REPAIR = "`orienteer repair DIR`"
+MAKES_THE_BEST = f"{REPAIR} makes the best of the rest"
 _FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
 
 
@@ -56,6 +62,7 @@ class Archive:
     ) -> None:
         self.folder = folder
         self.end = end or ArchiveEnd()
+        self.acknowledged = self.end  # by the database
         self._max_file_bytes = max_file_bytes
         self._read_only = read_only
         self._out: int | None = None  # descriptor of the last file
@@ -70,11 +77,11 @@ class Archive:
         return self.folder / f"orienteer-{file:05}.warc.gz"
 
     def append(self, response: ArchivedResponse) -> Position:
-        return self._append(response_record(response))
+        return self._append(response_record(response, self._more()))
 
     def append_revisit(self, response: ArchivedResponse, earlier: Revisited, not_modified: bool) -> Position:
         """The page is as it was in the earlier record; `read` finds it there, and not at the position of this one."""
-        return self._append(revisit_record(response, earlier, not_modified))
+        return self._append(revisit_record(response, earlier, not_modified, self._more()))
 
     def sync(self) -> ArchiveEnd:
         """Make everything appended durable; the end to be acknowledged."""
@@ -101,12 +108,12 @@ class Archive:
         with explained(path):
             descriptor = self._descriptor(position.file)
             if not 0 <= position.offset <= position.offset + position.size_bytes <= os.fstat(descriptor).st_size:
-                raise damaged(path, f"{place} are not in it")
+                raise damaged(path, f"{place} are not in it; {MAKES_THE_BEST}")
             member = os.pread(descriptor, position.size_bytes, position.offset)
         try:
             return member, page_of(member)
         except ValueError as error:
-            raise damaged(path, f"no page in {place}: {error}") from None
+            raise damaged(path, f"no page in {place}: {error}; {MAKES_THE_BEST}") from None
 
     def close(self) -> None:
         """What is not synced by now may be lost."""
@@ -118,11 +125,14 @@ class Archive:
     def _cut_back(self) -> None:
         """Remove what stands behind the end; complain where the archive ends before it."""
         with explained(self.folder):
-            numbers = self._numbers()
+            expect_plain(self.folder, alone=False)
+            numbers = self.numbers()
             n_files = self.end.file + (self.end.size_bytes > 0)
             missing = set(range(n_files)) - set(numbers)
             if missing:
-                raise CrawlFolderError(f"{self.path(min(missing))}: the file is missing; acknowledged pages are in it")
+                lost = "the file is missing; acknowledged pages are in it"
+                raise CrawlFolderError(f"{self.path(min(missing))}: {lost}; {MAKES_THE_BEST}")
+            self._expect_short_tail(numbers)
             for number in reversed(numbers[n_files:]):
                 self.path(number).unlink()
             if len(numbers) > n_files:
@@ -130,19 +140,34 @@ class Archive:
         if n_files:
             self._truncate_last()
 
+    def _expect_short_tail(self, numbers: list[int]) -> None:
+        """Complain where more stands behind the end than can be left by a crawl that was killed."""
+        for number in numbers:
+            start = self.end.size_bytes if number == self.end.file else 0
+            if number >= self.end.file and goes_far_on(self.path(number), start, self.end):
+                raise CrawlFolderError(
+                    f"{self.path(number)}: it holds more pages than the database knows: crawl.db is older than the "
+                    f"archive; {REPAIR} takes them in"
+                )
+
+    def _more(self) -> dict[str, str]:
+        return {ACKNOWLEDGED: acknowledged_text(self.acknowledged)}
+
     def _truncate_last(self) -> None:
         path, promised = self.path(self.end.file), self.end.size_bytes
         with explained(path):
             size_bytes = path.stat().st_size
             if size_bytes < promised:
                 lost = f"{promised - size_bytes:,} bytes of acknowledged pages are missing"
-                raise CrawlFolderError(f"{path}: {lost} (it holds {size_bytes:,}, it should hold {promised:,})")
+                held = f"it holds {size_bytes:,}, it should hold {promised:,}"
+                raise CrawlFolderError(f"{path}: {lost} ({held}); {MAKES_THE_BEST}")
             if size_bytes > promised:
-                with path.open("r+b") as file:
+                with os.fdopen(open_plain(path, os.O_RDWR), "r+b") as file:
                     file.truncate(promised)
                     os.fsync(file.fileno())
 
-    def _numbers(self) -> list[int]:
+    def numbers(self) -> list[int]:
+        """Of its files that are there, in increasing order."""
         if not self.folder.is_dir():
             return []
         names = (_FILE_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -161,8 +186,8 @@ class Archive:
         if self._out is None:
             self._out_path = self.path(self.end.file)
             with explained(self._out_path):
-                self.folder.mkdir(exist_ok=True)
-                self._out = os.open(self._out_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                make_plain_folder(self.folder)
+                self._out = open_plain(self._out_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         if self.end.size_bytes == 0:
             self._write(warcinfo_record(self._out_path.name))
             with explained(self._out_path):
@@ -192,7 +217,11 @@ class Archive:
     def _descriptor(self, file: int) -> int:
         """For reading; the last one is kept open, since pages are mostly read in the order they were written."""
         if self._reading is None or self._reading[0] != file:
-            descriptor = os.open(self.path(file), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                descriptor = os.open(self.path(file), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except FileNotFoundError:
+                lost = "the file is missing; acknowledged pages are in it"
+                raise CrawlFolderError(f"{self.path(file)}: {lost}; {MAKES_THE_BEST}") from None
             if self._reading is not None:
                 os.close(self._reading[1])
             self._reading = file, descriptor

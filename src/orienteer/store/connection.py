@@ -15,11 +15,12 @@ from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import expect_plain, replaced_inside
 from orienteer.store.failures import damaged, explained
 from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
 
 _BUSY_TIMEOUT_S = 10.0
+_NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # for the shared memory
 _PRAGMAS = (
     "synchronous = FULL",
     "cache_size = -65536",  # 64 MiB
@@ -71,7 +72,7 @@ class Connection:
     @classmethod
     def create(cls, path: Path) -> Self:
         """A new database; it appears under its name when it is complete."""
-        with explained(path), replaced(path) as new:
+        with explained(path), replaced_inside(path) as new:
             connection = sqlite3.connect(new, isolation_level=None)
             try:
                 connection.executescript(
@@ -143,7 +144,7 @@ class Connection:
         """A value that SQLite read without complaint may still not be what was written."""
         try:
             yield
-        except (TypeError, ValueError, OverflowError, LookupError) as error:
+        except (TypeError, ValueError, OverflowError, LookupError, RecursionError) as error:
             raise damaged(self.path, error) from None
 
     @contextmanager
@@ -196,6 +197,9 @@ class Connection:
 
 def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite3.Connection:
     """An SQLite file, opened so that others may go on writing to it; whoever shares it between threads keeps order."""
+    expect_plain(path, alone=not read_only)
+    for companion in ("-wal", "-shm", "-journal"):  # whoever reads writes to these, too
+        expect_plain(path.with_name(path.name + companion), alone=True)
     address = path.resolve().as_uri()
     mode = "ro" if read_only else "rw"
     options: dict[str, Any] = {"isolation_level": None, "uri": True, "check_same_thread": not many_threads}
@@ -205,7 +209,7 @@ def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite
     except sqlite3.Error as error:
         connection.close()
         has_log = path.with_name(f"{path.name}-wal").exists()
-        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CANTOPEN:
+        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
             raise
         # In a folder that nobody can write to there is no place for SQLite's shared memory, nor a use for it.
         connection = sqlite3.connect(f"{address}?immutable=1", **options)

@@ -16,7 +16,8 @@ import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from orienteer.files.atomic import replaced
+from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import expect_plain, open_plain, replaced_inside
 
 MAX_POINTS = 1_000
 _OF_LAST_EPOCH = 512  # the epochs before it share the rest
@@ -84,12 +85,12 @@ class Course:
             else:
                 _append(self.path, point.line())
                 self._n_lines += 1
-        except OSError:
+        except (OSError, CrawlFolderError):
             self._n_lines = None  # half a line may stand there
 
     def _write_anew(self) -> None:
         self.points = thinned(self.points)
-        with replaced(self.path) as new:
+        with replaced_inside(self.path) as new:
             new.write_text("".join(point.line() for point in self.points), encoding="ascii")
         self._n_lines = len(self.points)
 
@@ -97,8 +98,9 @@ class Course:
 def read_course(path: Path) -> list[CoursePoint]:
     """The points of a course in order, at most MAX_POINTS; none where there is no such file."""
     try:
+        expect_plain(path, alone=False)
         text = path.read_text(encoding="ascii", errors="replace")
-    except OSError:
+    except (OSError, CrawlFolderError):
         return []
     points: list[CoursePoint] = []
     for line in text.split("\n"):
@@ -137,7 +139,7 @@ def _put(points: list[CoursePoint], point: CoursePoint) -> None:
 
 
 def _append(path: Path, line: str) -> None:
-    out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    out = open_plain(path, os.O_WRONLY | os.O_APPEND)
     try:
         if os.write(out, line.encode("ascii")) < len(line):
             raise OSError("there is no room for the whole line")

@@ -14,7 +14,7 @@ from orienteer.pages.states import PageState
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
 from orienteer.store.failures import damaged
-from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, joined
+from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, expect_ids, joined
 from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
 
 _URLS_PER_BLOCK = 100_000
@@ -60,9 +60,6 @@ class Database(EpochTables):
     def add_urls(self, first_id: int, urls: Sequence[str]) -> None:
         """The URLs get the ids from `first_id` on, which must be the next ones."""
         self._write_all("INSERT INTO url VALUES (?, ?)", enumerate(urls, first_id))
-
-    def n_urls(self) -> int:
-        return int(self._first("SELECT coalesce(max(id) + 1, 0) FROM url"))
 
     def url(self, page: int) -> str:
         url = self._first("SELECT url FROM url WHERE id = ?", int(page))
@@ -130,9 +127,10 @@ class Database(EpochTables):
     def all_links(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         """All fetched pages in the order they were done, with their links, inside the scope and outside."""
         sql = "SELECT id, links, outside FROM page WHERE state = ? ORDER BY position"
+        n_urls = self.n_urls()
         for page, inside, outside in self._rows(sql, int(PageState.FETCHED)):
             with self._expecting_damage():
-                links = page_ids([inside, outside])
+                links = expect_ids(page_ids([inside, outside]), n_urls)
             yield page, links
 
     def outside_links(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
@@ -253,7 +251,7 @@ class Database(EpochTables):
         for known_at, blob in self._rows(sql, position):
             yield from done_pages(position, known_at)
             with self._expecting_damage():
-                known = KnownPages(known_at, page_ids([blob]))
+                known = KnownPages(known_at, expect_ids(page_ids([blob]), self.n_urls()))
             yield known
             position = known_at
         yield from done_pages(position, 2**63 - 1)
@@ -263,7 +261,7 @@ class Database(EpochTables):
         sql = f"SELECT {columns} FROM page WHERE position > ? AND position <= ? ORDER BY position"
         for rows in self._batches(PAGES_PER_BATCH, sql, after, until):
             with self._expecting_damage():
-                done = DonePages.of_rows(rows)
+                done = DonePages.of_rows(rows).within(self.n_urls())
             yield done
 
     # -- duplicates ---------------------------------------------------------------------------------------------

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from orienteer.pages.states import PageState
 from orienteer.store.connection import Connection
-from orienteer.store.history import N_UNKNOWN, DonePages
+from orienteer.store.failures import damaged
+from orienteer.store.history import N_UNKNOWN, DonePages, expect_ids
 from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
 PAGES_PER_BATCH = 20_000
+_LEAST_URL_BYTES = 8  # of the file, for each
 
 _VISITED = (
     "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1), page.links, visit.kind, "
@@ -39,6 +41,14 @@ class SeenPages(NamedTuple):
 class EpochTables(Connection):
     """The tables `epoch`, `visit` and `revisit`."""
 
+    def n_urls(self) -> int:
+        """How many URLs are numbered; arrays of that length are made, so a number that cannot be is not believed."""
+        n_urls = int(self._first("SELECT coalesce(max(id) + 1, 0) FROM url"))
+        size_bytes = int(self._first("PRAGMA page_count")) * int(self._first("PRAGMA page_size"))
+        if n_urls > size_bytes // _LEAST_URL_BYTES:
+            raise damaged(self.path, f"a URL with the number {n_urls - 1:,}")
+        return n_urls
+
     def add_epoch(self, epoch: EpochRow) -> None:
         blobs = (blob_of(epoch.seeds), epoch.trust.astype("<f8").tobytes(), blob_of(epoch.due))
         self._write("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *epoch[:5], *blobs)
@@ -57,7 +67,10 @@ class EpochTables(Connection):
             number, began, ended, position, hops = head
             with self._expecting_damage():
                 weights = np.frombuffer(trust, "<f8").astype(np.float64)
-                return EpochRow(number, began, ended, position, hops, page_ids([seeds]), weights, page_ids([due]))
+                starts, wanted = (expect_ids(page_ids([blob]), self.n_urls()) for blob in (seeds, due))
+                if len(weights) != len(starts) or not (weights > 0).all() or not np.isfinite(weights).all():
+                    raise ValueError("an epoch whose seeds have no trust")
+                return EpochRow(number, began, ended, position, hops, starts, weights, wanted)
         return None
 
     def add_visit(self, visit: Visit) -> None:
@@ -108,7 +121,7 @@ class EpochTables(Connection):
     def _visited_pages(self, after: int, until: int) -> Iterator[DonePages]:
         for rows in self._batches(PAGES_PER_BATCH, self._with_unknown(_VISITED), after, until):
             with self._expecting_damage():
-                done = DonePages.of_rows([_heard(row) for row in rows])
+                done = DonePages.of_rows([_heard(row) for row in rows]).within(self.n_urls())
             yield done
 
 

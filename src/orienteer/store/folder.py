@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.atomic import replaced
 from orienteer.files.durable import sync_folder, write_durably
+from orienteer.files.plain import expect_plain, make_plain_folder, replaced_inside
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
 from orienteer.store.folder_files import (
+    ALLOWED,
     ARCHIVE_END,
     DATABASE,
     ESTIMATE,
@@ -37,6 +38,7 @@ from orienteer.store.folder_files import (
     settings_of_folder,
 )
 from orienteer.store.lock import LOCK, FolderLock
+from orienteer.store.signed_arrays import write_signed_arrays
 
 
 class CrawlFolder(FolderFiles):
@@ -109,6 +111,7 @@ class CrawlFolder(FolderFiles):
         if end != archive_end(self.database):
             self.database.set(ARCHIVE_END, end)
         self.database.commit()
+        self.archive.acknowledged = end
 
     def close(self) -> None:
         """What is not acknowledged is lost."""
@@ -127,9 +130,8 @@ class CrawlFolder(FolderFiles):
         """Take the place of the last one."""
         path = self.checkpoint_path
         with explained(path):
-            path.parent.mkdir(exist_ok=True)
-            with replaced(path) as new:
-                np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
+            make_plain_folder(path.parent)
+            write_signed_arrays(path, arrays)
 
     def write_topic(self, text: str) -> None:
         with explained(self.topic_path):
@@ -138,7 +140,7 @@ class CrawlFolder(FolderFiles):
     def write_ranks(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the place of the last ones."""
         path = self.path / "ranks.npz"
-        with explained(path), replaced(path) as new:
+        with explained(path), replaced_inside(path) as new:
             np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
 
     def write_estimate(self, report: dict[str, Any]) -> None:
@@ -148,7 +150,7 @@ class CrawlFolder(FolderFiles):
     def write_frontier(self, top: dict[str, Any]) -> None:
         """Take the place of the last one. No crawl ends because it cannot be written."""
         path = self.path / "frontier.json"
-        with suppress(OSError), replaced(path) as new:
+        with suppress(OSError), replaced_inside(path) as new:
             new.write_text(json.dumps(top), encoding="utf-8")
 
 
@@ -171,6 +173,7 @@ def place_for_new_crawl(path: Path) -> Iterator[Path]:
     is_ours = False
     try:
         with explained(place):
+            expect_plain(place, alone=False)
             place.mkdir(parents=True, exist_ok=True)
         FolderLock(place).release()  # whoever is at work there is left alone
         is_ours = True
@@ -219,7 +222,7 @@ def _expect_no_crawl(path: Path) -> None:
         names = {file.name for file in path.iterdir()}
     if DATABASE in names:
         raise CrawlFolderError(f"{path}: there is a crawl in this folder already")
-    foreign = {name for name in names - {SETTINGS, LOCK} if not name.startswith(".new-")}
+    foreign = {name for name in names - {SETTINGS, LOCK, ALLOWED} if not name.startswith(".new-")}
     if foreign:
         why = f"{min(foreign)} is in it, {DATABASE} is not"
         raise CrawlFolderError(f"{path}: not empty and not a crawl folder ({why}); it is left as it is")

@@ -2,6 +2,7 @@
 
     crawl.toml        the settings the crawl was made with
     crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
+    crawl.allowed     a signature of the user: what the settings open is allowed (see `ledger/permission`)
     crawl.lock        held by the one process that may write
     archive/          the pages as they came, in WARC files
     checkpoints/      what makes a reopen quick; never the truth
@@ -31,11 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import expect_plain, expect_plain_folder
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged, explained
+from orienteer.store.lock import INNER_FOLDERS
+from orienteer.store.signed_arrays import read_signed_arrays
 
-DATABASE, SETTINGS = "crawl.db", "crawl.toml"
+DATABASE, SETTINGS, ALLOWED = "crawl.db", "crawl.toml", "crawl.allowed"
 ESTIMATE = "estimate.json"
 ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
 
@@ -75,12 +79,8 @@ class FolderFiles:
         return self.path / "checkpoints" / "latest.npz"
 
     def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
-        """The arrays of the last one; None where there is none, or a damaged one: it is never the truth."""
-        try:
-            with self.checkpoint_path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
-            return None
+        """The arrays of the last one; None where there is none of this user, or a damaged one."""
+        return read_signed_arrays(self.checkpoint_path)
 
     @property
     def topic_path(self) -> Path:
@@ -93,7 +93,10 @@ class FolderFiles:
             return None
         try:
             with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
+                ranks = dict(arrays)
+            if len({ranks[name].shape for name in ("pages", "global", "local")}) > 1 or ranks["pages"].ndim != 1:
+                raise ValueError("ranks of other pages")
+            return ranks
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise damaged(path, f"{error}; run `orienteer estimate` again") from None
 
@@ -139,6 +142,7 @@ def expect_crawl(path: Path) -> None:
             raise CrawlFolderError(f"{path}: no such crawl folder")
         if not (path / DATABASE).exists():
             raise CrawlFolderError(f"{path}: not a crawl folder (no {DATABASE} in it)")
+        expect_plain_folder(path, alone=False, inner=INNER_FOLDERS)
 
 
 def archive_end(database: Database) -> ArchiveEnd:
@@ -151,6 +155,7 @@ def archive_end(database: Database) -> ArchiveEnd:
 
 def text_of(path: Path) -> str:
     with explained(path):
+        expect_plain(path, alone=False)
         try:
             return path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

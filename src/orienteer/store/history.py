@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.pages.states import PageState
+from orienteer.pages.unknown import NOBODY_KNOWS
 from orienteer.store.page_row import page_ids
 
 HISTORY_COLUMNS = (
@@ -54,6 +55,16 @@ class DonePages:
             np.array(n_unknown, np.int32),
         )
 
+    def within(self, n_urls: int) -> DonePages:
+        """The same; ValueError where a page, or one that it leads to, is none of so many: kernels do not look."""
+        expect_ids(self.pages, n_urls)
+        expect_ids(self.links, n_urls)
+        if self.redirects.max(initial=-1) >= n_urls or self.redirects.min(initial=0) < -1:
+            raise ValueError("a page redirects to a URL that there is not")
+        if self.n_unknown.min(initial=0) < NOBODY_KNOWS:
+            raise ValueError("less than no links are unknown")
+        return self
+
 
 @dataclass(frozen=True)
 class KnownPages:
@@ -61,6 +72,13 @@ class KnownPages:
 
     position: int
     pages: NDArray[np.uint32]
+
+
+def expect_ids(pages: NDArray[np.uint32], n_urls: int) -> NDArray[np.uint32]:
+    """The same; ValueError where one of them is not the number of a URL."""
+    if pages.max(initial=0) >= max(n_urls, 1):
+        raise ValueError(f"there is no URL with id {pages.max()}")
+    return pages
 
 
 def joined(blobs: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

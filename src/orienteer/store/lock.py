@@ -8,18 +8,24 @@ from contextlib import suppress
 from pathlib import Path
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.store.failures import explained
 
 LOCK = "crawl.lock"
+INNER_FOLDERS = frozenset(("archive", "checkpoints", "index", "outside"))  # that we write to in a crawl folder
 
 
 class FolderLock:
-    """The right to write to a folder; it ends with the process, however that ends."""
+    """The right to write to a folder; it ends with the process, however that ends.
+
+    A folder with links in it, or other things that are no plain files, is refused before anything is written.
+    """
 
     def __init__(self, folder: Path) -> None:
         path = folder / LOCK
         with explained(path):
-            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            expect_plain_folder(folder, alone=True, inner=INNER_FOLDERS)
+            self._descriptor: int | None = open_plain(path, os.O_RDWR | os.O_CREAT)
         try:
             with explained(path):
                 self._take(folder, self._descriptor)
@@ -47,10 +53,10 @@ class FolderLock:
 def holder_of(folder: Path) -> int | None:
     """The process that is writing to a crawl folder, 0 if it does not say which; None if there is none."""
     path = folder / LOCK
-    if not path.exists():
+    if not path.is_file():
         return None
     with explained(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -18,6 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import open_plain
+
 MAX_FILE_BYTES = 100_000_000
 
 # One encoder for all lines: json.dumps would make a new one for each, to leave out the spaces.
@@ -51,7 +54,7 @@ class Log:
             return
         try:
             self._write()
-        except OSError:
+        except (OSError, CrawlFolderError):
             self._n_lost += len(self._lines)
             self._close_out()
         self._lines.clear()
@@ -87,7 +90,7 @@ class Log:
                 self.path.replace(self.old_path)
 
     def _open(self) -> None:
-        self._out = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._out = open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         n_bytes = os.fstat(self._out).st_size
         if n_bytes and os.pread(self._out, 1, n_bytes - 1) != b"\n":
             os.write(self._out, b"\n")  # behind the half line of a process that was killed

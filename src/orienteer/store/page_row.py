@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,10 +65,16 @@ class PageRow(NamedTuple):
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
         row = cls(*values)
+        if not all(isinstance(value, kind) for value, kind in zip(values, _KINDS, strict=True)):
+            raise ValueError(f"the row of page {row.id} holds what none can hold")
         return row._replace(noindex=bool(row.noindex), links=page_ids([values[-2]]), outside=page_ids([values[-1]]))
 
 
 COLUMNS = ", ".join(PageRow._fields)
+_KINDS: tuple[Any, ...] = (
+    int, int, int, str, int, (float, int), *[(int, NoneType)] * 3, (bytes, NoneType), int, str, str, str, int, int,
+    *[(int, NoneType)] * 3, str, str, (float, int, NoneType), bytes, bytes,
+)  # fmt: skip
 _TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")
 
 

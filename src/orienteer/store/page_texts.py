@@ -25,6 +25,7 @@ from isal import isal_zlib
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import open_plain
 from orienteer.store.connection import connected
 from orienteer.store.failures import explained
 
@@ -67,7 +68,7 @@ class PageTexts:
         self._lock = threading.Lock()
         with _explained(path):
             if not read_only:
-                path.touch()
+                os.close(open_plain(path, os.O_WRONLY | os.O_CREAT))
             self._inode = os.stat(path).st_ino
             self._connection = connected(path, read_only, many_threads=True)
             try:

@@ -17,6 +17,7 @@ import hashlib
 import io
 import re
 import warnings
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from fastwarc.warc import WarcRecord, WarcRecordType
 
+_NO_MORE: Mapping[str, str] = {}
 _GZIP = 31  # zlib's number for: a gzip header, and the largest window
 _COMPRESSION_LEVEL = 2
 _MAX_HEAD_BYTES = 1 << 20
@@ -95,15 +97,17 @@ class Revisited(NamedTuple):
     payload_sha1: bytes | None = None
 
 
-def response_record(response: ArchivedResponse) -> bytes:
-    """The record as a gzip member."""
-    record = _http_record(WarcRecordType.response, response, response.payload_sha1)
+def response_record(response: ArchivedResponse, more: Mapping[str, str] = _NO_MORE) -> bytes:
+    """The record as a gzip member; `more` are headers of the record."""
+    record = _http_record(WarcRecordType.response, response, response.payload_sha1, more)
     if response.truncated:
         record.headers["WARC-Truncated"] = response.truncated
     return _member(record, _head(response.raw_headers) + response.body)
 
 
-def revisit_record(response: ArchivedResponse, earlier: Revisited, not_modified: bool) -> bytes:
+def revisit_record(
+    response: ArchivedResponse, earlier: Revisited, not_modified: bool, more: Mapping[str, str] = _NO_MORE
+) -> bytes:
     """The record, a gzip member, of a page that is still what it was in the `earlier` one; only its headers are kept.
 
     With `not_modified` the server said so (304). Otherwise the same payload came again: the digests must be equal, in
@@ -112,7 +116,7 @@ def revisit_record(response: ArchivedResponse, earlier: Revisited, not_modified:
     payload_sha1 = earlier.payload_sha1 if not_modified else response.payload_sha1
     if earlier.payload_sha1 not in (None, payload_sha1):
         raise ValueError(f"{response.url}: its payload is not that of {_date(earlier.time)}")
-    record = _http_record(WarcRecordType.revisit, response, payload_sha1)
+    record = _http_record(WarcRecordType.revisit, response, payload_sha1, more)
     headers = record.headers
     headers["WARC-Profile"] = _NOT_MODIFIED if not_modified else _SAME_PAYLOAD
     headers["WARC-Refers-To-Target-URI"] = earlier.url
@@ -149,7 +153,9 @@ def page_of(member: bytes) -> ArchivedPage:
     return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest)
 
 
-def _http_record(kind: WarcRecordType, response: ArchivedResponse, payload_sha1: bytes | None) -> WarcRecord:
+def _http_record(
+    kind: WarcRecordType, response: ArchivedResponse, payload_sha1: bytes | None, more: Mapping[str, str]
+) -> WarcRecord:
     """A record without its block: what is said of every response, whether it is kept whole or not."""
     record = WarcRecord()
     record.init_headers(kind)
@@ -163,6 +169,8 @@ def _http_record(kind: WarcRecordType, response: ArchivedResponse, payload_sha1:
         headers["WARC-IP-Address"] = response.address
     if response.protocol:
         headers["WARC-Protocol"] = response.protocol
+    for name, value in more.items():
+        headers[name] = value
     return record
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from orienteer.answers.body import BodyCutOffError, BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
 
-_MAX_HEAD_BYTES = 1 << 20
+_MAX_HEAD_BYTES = 1 << 19
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)")
 _CHUNK = re.compile(rb"[ \t]*([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")

@@ -24,7 +24,8 @@ _MAX_RUBBISH_BYTES = 256 << 20  # between two records: what holds more is no arc
 
 _VERSION = re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n")
 _ANY_START = re.compile(rb"(?<![^\n])WARC/\d\.\d{1,2}[ \t]*\r?\n")
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
+# The end of a head, or the beginning of another record where the head has none: no byte is looked at again and again.
+_HEAD_END = re.compile(rb"\r?\n\r?\n|(?<=\n)(?P<start>WARC/\d\.\d{1,2}[ \t]*\r?\n)")
 _LENGTH = re.compile(r"\d{1,15}")
 _EMPTY_LINES = re.compile(rb"[\r\n]*")
 _START_BYTES = 64  # the version line fits in
@@ -136,10 +137,15 @@ class _Stream:
 
     def head(self) -> bytes:
         """The version line and the headers."""
+        n_searched = 1
         while True:
-            end = _HEAD_END.search(self._data, 0, _MAX_HEAD_BYTES)
-            if end is not None:
+            end = _HEAD_END.search(self._data, n_searched, _MAX_HEAD_BYTES)
+            n_searched = max(1, len(self._data) - _START_BYTES)
+            if end is not None and end["start"] is None:
                 return self.take(end.end())
+            if end is not None:
+                del self._data[: end.start()]
+                raise _Gap
             if len(self._data) >= _MAX_HEAD_BYTES:
                 del self._data[:1]  # not to come by here again
                 raise _Gap

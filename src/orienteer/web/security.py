@@ -4,7 +4,7 @@
               and read what is answered (DNS rebinding)
     token     where others may connect: as `Authorization: Bearer`, or once as `?token=`, kept in a cookie from then on
     Origin    of what changes something (POST): these pages, and no others
-    length    of addresses and bodies
+    length    of addresses and bodies, whether or not they say how long they are
 
 The pages show what strangers wrote. It is escaped; and should that fail once, the browser is told to run nothing but
 the scripts of these pages, to load nothing from elsewhere, and not to tell other sites what was looked at.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import logging
+import math
 import secrets
 from urllib.parse import parse_qsl, urlencode
 
@@ -24,9 +25,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from orienteer.web.refusals import refusal
+from orienteer.web.wrong_tokens import WrongTokens
 
 MAX_TARGET_BYTES = 8_192
 MAX_BODY_BYTES = 65_536
+MIN_TOKEN_CHARS = 16
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _OPEN_TO_ALL = "/static/"  # so that the page which asks for the token can be seen
 _HEADERS = {
@@ -63,6 +66,7 @@ class Guard:
         self._app = app
         self._token = token
         self._only_this_machine = only_this_machine
+        self._wrong = WrongTokens()
         # Cookies go to all ports of a host: what is kept there is not the token, and means nothing after the end.
         self._cookie = secrets.token_urlsafe(32)
 
@@ -74,6 +78,10 @@ class Guard:
         request = Request(scope)
         try:
             answer = self._refused(request) or self._unknown(request)
+            if answer is None and _has_body(request):
+                body = await _body(receive)
+                answer = _too_large(request) if body is None else None
+                receive = _replayed(body or b"", receive)
             await (answer or self._app)(scope, receive, sent)
         except Exception:
             _log.exception("%s %s", request.method, request.url.path)
@@ -91,7 +99,7 @@ class Guard:
             return refusal(request, 414, f"The address is too long; at most {MAX_TARGET_BYTES:,} bytes are read.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
-            return refusal(request, 413, f"The request is too large; at most {MAX_BODY_BYTES:,} bytes are read.")
+            return _too_large(request)
         if request.method not in _SAFE_METHODS and not _is_from_here(request):
             return refusal(request, 403, "This can be asked for by the pages of this server only.")
         return None
@@ -104,11 +112,19 @@ class Guard:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if _same(request.cookies.get(name), self._cookie):
             return None
+        address = request.client.host if request.client else ""
+        wait_s = self._wrong.must_wait_s(address)
+        if wait_s:
+            said = refusal(request, 429, f"Too many wrong tokens; try again in {math.ceil(wait_s)} seconds.")
+            said.headers["Retry-After"] = str(math.ceil(wait_s))
+            return said
         sent = bearer.strip().encode("latin-1").decode(errors="replace")  # headers are read as Latin-1
         if scheme.lower() == "bearer" and _same(sent, self._token):
             return None
         if request.method == "GET" and _same(request.query_params.get("token"), self._token):
             return self._welcome(request, name)
+        if scheme.lower() == "bearer" or "token" in request.query_params:
+            self._wrong.note(address, sent or request.query_params.get("token", ""))
         return refusal(request, 401, "A token is needed here; it was printed when the server was started.", ask=True)
 
     def _welcome(self, request: Request, name: str) -> Response:
@@ -137,6 +153,43 @@ class _Sender:
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-cache" if self._is_static else "no-store")
         await self._send(message)
+
+
+def _too_large(request: Request) -> Response:
+    """The connection ends with it: what is still on its way is not read."""
+    answer = refusal(request, 413, f"The request is too large; at most {MAX_BODY_BYTES:,} bytes are read.")
+    answer.headers["Connection"] = "close"
+    return answer
+
+
+def _has_body(request: Request) -> bool:
+    return "transfer-encoding" in request.headers or request.headers.get("content-length", "0").strip("0") != ""
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The body of a request; None where it is too large, and the rest of it is not read."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY_BYTES:
+            return None
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What the application receives of a request whose body was read before."""
+    is_told = False
+
+    async def replayed() -> Message:
+        nonlocal is_told
+        if is_told:
+            return await receive()
+        is_told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
 
 
 def _name_of(host: str) -> str:

@@ -1,0 +1,98 @@
+"""Files inside a folder that may come from a stranger are opened to be written only where they are plain files.
+
+A link would lead the writing elsewhere: to a start file of the shell, say. So no link is followed inside such a folder,
+neither symbolic ones nor hard ones, whose file has another name elsewhere; a pipe or a device is no place to write to,
+either. The folder itself may be reached by a link: the user has typed that.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from orienteer.errors import CrawlFolderError
+
+_ADVICE = "nothing is written through links in a crawl folder"
+
+
+def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
+    """A descriptor of a plain file that has no other name; `flags` as for os.open. Anything else is refused."""
+    expect_plain(path, alone=True)
+    try:
+        descriptor = os.open(path, flags & ~os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    except OSError:
+        expect_plain(path, alone=True)  # it became a link meanwhile
+        raise
+    try:
+        _expect(path, os.fstat(descriptor), alone=True)
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def expect_plain(path: Path, alone: bool) -> None:
+    """Refuse what is neither a file nor a folder, or is a link; with `alone` a file with another name, too."""
+    with suppress(FileNotFoundError):
+        _expect(path, path.lstat(), alone)
+
+
+def expect_plain_folder(folder: Path, alone: bool, inner: frozenset[str] = frozenset()) -> None:
+    """Refuse a folder with anything in it that is not plain, or in one of its `inner` folders."""
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        path = folder / entry.name
+        expect_plain(path, alone)
+        if entry.name in inner and entry.is_dir(follow_symlinks=False):
+            expect_plain_tree(path, alone)
+
+
+def expect_plain_tree(folder: Path, alone: bool) -> None:
+    """Refuse a folder with anything in it, however deep, that is not plain."""
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries)
+    for name in names:
+        path = folder / name
+        expect_plain(path, alone)
+        if path.is_dir():
+            expect_plain_tree(path, alone)
+
+
+def make_plain_folder(path: Path) -> None:
+    """Make a folder inside another, if it is not there; a link to one is refused."""
+    expect_plain(path, alone=False)
+    path.mkdir(exist_ok=True)
+
+
+@contextmanager
+def replaced_inside(path: Path) -> Iterator[Path]:
+    """A name to write to, which takes the place of `path` when all went well, and is gone when not.
+
+    As `atomic.replaced`, for a file inside a folder of strangers: whatever stands at `path` is never written to.
+    """
+    new = path.with_name(f".new-{os.getpid()}-{path.name}")
+    new.unlink(missing_ok=True)
+    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+    try:
+        yield new
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _expect(path: Path, found: os.stat_result, alone: bool) -> None:
+    if stat.S_ISLNK(found.st_mode):
+        raise CrawlFolderError(f"{path}: a symbolic link; {_ADVICE}")
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise CrawlFolderError(f"{path}: neither a file nor a folder; {_ADVICE}")
+    if alone and stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise CrawlFolderError(f"{path}: the file has another name elsewhere (a hard link); {_ADVICE}")

@@ -1,0 +1,119 @@
+"""The records of an archive that are whole, wherever they stand: all files are read from beginning to end."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from isal import igzip_lib
+
+from orienteer.progress import Progress, silent
+from orienteer.store.archive import Archive, ArchiveEnd, Position
+from orienteer.store.record import page_of
+
+_MAGIC = b"\x1f\x8b\x08"
+_STEP_BYTES = 1 << 16
+_MAX_RECORD_BYTES = 64 << 20  # unpacked: more than any crawl keeps of a page
+_OTHER = 0  # in place of the hash of a URL: a record that is no response
+
+
+class FoundRecord(NamedTuple):
+    """A record that is whole; `url` is that of a response, "" for what is none."""
+
+    place: Position
+    url: str
+    time: float
+
+
+class ArchiveScan:
+    """What an archive holds. `end` is behind its last whole record, `damage` says what is wrong with it."""
+
+    def __init__(self, archive: Archive, progress: Progress = silent) -> None:
+        self._archive = archive
+        self._whole: dict[tuple[int, int], tuple[int, int]] = {}  # size and hash of the URL, by file and offset
+        self.damage: list[str] = []
+        self.missing: list[int] = []
+        self.end = ArchiveEnd()
+        self.n_tail_bytes = 0  # behind the end, in the last file
+        self._scan(progress)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    def holds(self, place: Position, url: str | None = None) -> bool:
+        """Whether a whole record stands there: any, or the response of this URL."""
+        size_bytes, told = self._whole.get((place.file, place.offset), (-1, 0))
+        return size_bytes == place.size_bytes and (url is None or told == _hash_of(url))
+
+    def responses_beside(self, used: set[tuple[int, int]]) -> Iterator[Position]:
+        """The responses, in order, that do not stand at one of these files and offsets."""
+        for (file, offset), (size_bytes, told) in self._whole.items():
+            if told != _OTHER and (file, offset) not in used:
+                yield Position(file, offset, size_bytes)
+
+    def _scan(self, progress: Progress) -> None:
+        numbers = self._archive.numbers()
+        last = numbers[-1] if numbers else -1
+        self.missing = sorted(set(range(last + 1)) - set(numbers))
+        for n_done, number in enumerate(numbers):
+            progress("reading the archive", n_done, len(numbers))
+            path = self._archive.path(number)
+            behind = 0
+            for found in whole_records(path, number):
+                if found.place.offset != behind:
+                    self.damage.append(f"{path.name}: {found.place.offset - behind:,} bytes at {behind:,}")
+                behind = found.place.offset + found.place.size_bytes
+                told = _hash_of(found.url) if found.url else _OTHER
+                self._whole[number, found.place.offset] = found.place.size_bytes, told
+            rest = path.stat().st_size - behind
+            if rest:
+                self.damage.append(f"{path.name}: the last {rest:,} bytes")
+            if number == last:
+                self.end, self.n_tail_bytes = ArchiveEnd(number, behind), rest
+
+
+def whole_records(path: Path, number: int) -> Iterator[FoundRecord]:
+    """The records of a file that are whole, in order."""
+    if path.stat().st_size == 0:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        offset = data.find(_MAGIC)
+        while offset >= 0:
+            size_bytes = _member_bytes(data, offset)
+            found = None if size_bytes is None else _record(data, Position(number, offset, size_bytes))
+            if found is not None:
+                yield found
+            offset = data.find(_MAGIC, offset + (1 if size_bytes is None else size_bytes))
+
+
+def _member_bytes(data: mmap.mmap, offset: int) -> int | None:
+    """How many bytes the gzip member has that begins here; None where there is none that is whole."""
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    place, n_bytes = offset, 0
+    try:
+        while not decoder.eof:
+            chunk = data[place : place + _STEP_BYTES] if decoder.needs_input else b""
+            if decoder.needs_input and not chunk:
+                return None
+            place += len(chunk)
+            n_bytes += len(decoder.decompress(chunk, 1 << 20))
+            if n_bytes > _MAX_RECORD_BYTES:
+                return None
+    except (igzip_lib.IsalError, EOFError, ValueError):  # type: ignore[misc]  # isal says it were an instance
+        return None
+    return place - len(decoder.unused_data) - offset
+
+
+def _record(data: mmap.mmap, place: Position) -> FoundRecord | None:
+    member = data[place.offset : place.offset + place.size_bytes]
+    try:
+        page = page_of(member)
+    except ValueError as error:
+        return FoundRecord(place, "", 0.0) if str(error) == "no response" else None
+    return FoundRecord(place, page.url, page.time)
+
+
+def _hash_of(url: str) -> int:
+    return hash(url) | 1  # never _OTHER

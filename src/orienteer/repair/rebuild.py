@@ -1,0 +1,329 @@
+"""A new database, made of what is whole in the old one and in the archive.
+
+The history of a crawl is a row of events, each at its *position*. An event is left out where
+
+    its row cannot be read, or is not what a crawl writes
+    the archive does not hold the page any more, or holds another one there
+    it speaks of a URL that is lost: without it a page would seem to have fewer links, and the rest would weigh too much
+
+What is left is a history again when each page is known before something comes of it. A page that was only known by a
+link from a page that was left out is therefore said to be known just before, as if a sitemap had named it. So the
+certificate is about the pages that are there, and the links that stand on them. Pages that were left out are known at
+the end, and wait in the frontier.
+
+Positions are counted anew; URLs are numbered anew where some are lost, the seeds first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.arrays import grown
+from orienteer.extract import near_duplicates
+from orienteer.pages.added import Additions
+from orienteer.pages.states import PageState
+from orienteer.repair.archive_scan import ArchiveScan
+from orienteer.repair.salvage import Salvage
+from orienteer.store.archive import Position
+from orienteer.store.database import Database
+from orienteer.store.folder_files import ARCHIVE_END
+from orienteer.store.page_row import PageRow, page_ids
+from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
+from orienteer.url import canonical_url
+
+_KNOWN, _PAGE, _VISIT = range(3)  # in this order, where they have the same position
+_URLS_AT_ONCE = 10_000
+_STATES = frozenset(PageState) - {PageState.KNOWN, PageState.IN_FLIGHT}
+_DERIVED = frozenset((ARCHIVE_END, "figures"))  # of the table of single values
+
+
+@dataclass
+class Rebuilt:
+    """What has become of the old database. `lost` are URLs of pages that are to be fetched again, with the reason."""
+
+    n_pages: int = 0
+    n_urls: int = 0
+    n_urls_lost: int = 0
+    n_made_known: int = 0
+    lost: dict[str, str] = field(default_factory=dict)
+    used: set[tuple[int, int]] = field(default_factory=set)  # file and offset of the records that rows speak of
+
+    @property
+    def is_as_before(self) -> bool:
+        return not (self.lost or self.n_urls_lost or self.n_made_known)
+
+
+class _Event(NamedTuple):
+    position: int
+    kind: int
+    values: tuple[Any, ...]
+
+
+class _Unfit(Exception):
+    """A row that is left out, and why."""
+
+
+def rebuild(old: Salvage, seeds: tuple[str, ...], scan: ArchiveScan, new: Database) -> Rebuilt:
+    """Fill the new, empty database; nothing is committed here."""
+    return _Rebuilding(old, scan, new).run(seeds)
+
+
+class _Rebuilding:
+    def __init__(self, old: Salvage, scan: ArchiveScan, new: Database) -> None:
+        self._old, self._scan, self._new = old, scan, new
+        self.came_to = Rebuilt()
+        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)  # new ids by old ones, -1 for those that are lost
+        self._position = 0  # of the next event
+        self._is_done: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._is_known: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._lost_pages: list[int] = []
+
+    def run(self, seeds: tuple[str, ...]) -> Rebuilt:
+        self._number_urls(seeds)
+        self._is_known[: len(seeds)] = True
+        epochs = self._epochs()
+        for event in self._events():
+            while epochs and event.position >= epochs[0].position:
+                self._begin(epochs.pop(0))
+            self._tell(event)
+        for epoch in epochs:
+            self._begin(epoch)
+        left = [page for page in self._lost_pages if not self._is_known[page] and not self._is_done[page]]
+        if left:
+            self._make_known(left)
+        self._copy_the_rest()
+        self._new.set(ARCHIVE_END, self._scan.end)
+        return self.came_to
+
+    # -- URLs ---------------------------------------------------------------------------------------------------
+
+    def _number_urls(self, seeds: tuple[str, ...]) -> None:
+        seen = {url: number for number, url in enumerate(seeds)}
+        batch, first = list(seeds), 0
+        numbers = np.zeros(1024, np.int64)  # 0: lost, else one more than the new number
+        n_old = 0
+        for old, url in self._old.rows("url", "id", ("id", "url")):
+            n_old, numbers = old + 1, grown(numbers, old + 1)
+            is_seed = old < len(seeds) and url == seeds[old]
+            if not is_seed and (not isinstance(url, str) or canonical_url(url) != url or url in seen):
+                continue  # it is garbled, or another one was
+            if url not in seen:
+                seen[url] = len(seen)
+                batch.append(url)
+            numbers[old] = seen[url] + 1
+            if len(batch) >= _URLS_AT_ONCE:
+                self._new.add_urls(first, batch)
+                first, batch = first + len(batch), []
+        self._new.add_urls(first, batch)
+        self._numbers = numbers[:n_old] - 1
+        self._is_done, self._is_known = np.zeros((2, len(seen)), np.bool_)
+        self.came_to.n_urls, self.came_to.n_urls_lost = len(seen), int((self._numbers < 0).sum())
+
+    def _id(self, old: Any) -> int:
+        if not isinstance(old, int) or not 0 <= old < len(self._numbers) or self._numbers[old] < 0:
+            raise _Unfit("its URL, or one that it speaks of, is lost")
+        return int(self._numbers[old])
+
+    def _maybe_id(self, old: Any) -> int | None:
+        return None if old is None else self._id(old)
+
+    def _ids(self, old: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        if old.max(initial=0) >= max(len(self._numbers), 1) or (self._numbers[old] < 0).any():
+            raise _Unfit("a URL that it links to is lost")
+        return self._numbers[old].astype(np.uint32)
+
+    def _ids_left(self, blob: Any) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """Those that are not lost, and which of all they are."""
+        old = page_ids([blob])
+        is_left = old < len(self._numbers)
+        is_left[is_left] = self._numbers[old[is_left]] >= 0
+        return self._numbers[old[is_left]].astype(np.uint32), is_left
+
+    # -- what happened, in order --------------------------------------------------------------------------------
+
+    def _events(self) -> Iterator[_Event]:
+        columns = PageRow._fields
+        pages = (
+            _Event(row[columns.index("position")], _PAGE, row) for row in self._old.rows("page", "position", columns)
+        )
+        known = (_Event(row[0], _KNOWN, row) for row in self._old.rows("known", "position", ("position", "pages")))
+        names = ("position", "page", "kind", "state", "time", "redirect_to")
+        places = ("archive_file", "archive_offset", "archive_bytes")
+        visits = (_Event(row[0], _VISIT, row) for row in self._old.rows("visit", "position", (*names, *places)))
+        return heapq.merge(known, pages, visits, key=lambda event: event[:2])
+
+    def _tell(self, event: _Event) -> None:
+        try:
+            if event.kind == _KNOWN:
+                pages, _ = self._ids_left(event.values[1])
+                self._new.add_known(self._position, pages)
+                self._is_known[pages] = True
+                self._position += 1
+            elif event.kind == _PAGE:
+                self._tell_page(event.values)
+            else:
+                self._tell_visit(event.values)
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            pass  # a row that cannot be read at all: whose it was is not known
+
+    def _tell_page(self, values: tuple[Any, ...]) -> None:
+        old = values[PageRow._fields.index("id")]
+        try:
+            row = self._row(values)
+        except _Unfit as error:
+            return self._lose(old, str(error))
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            return self._lose(old, "its row is damaged")
+        if self._is_done[row.id]:
+            return
+        if not self._is_known[row.id]:
+            self._make_known([row.id])
+            self.came_to.n_made_known += 1
+        self._new.add_page(row._replace(position=self._position))
+        self._is_done[row.id] = True
+        self.came_to.n_pages += 1
+        self._heard(row.links, row.redirect_to)
+        if row.archived is not None:
+            self.came_to.used.add(row.archived[:2])
+        self._position += 1
+
+    def _row(self, values: tuple[Any, ...]) -> PageRow:
+        row = PageRow.of_stored(tuple("" if value is None and name in _TEXTS else value
+                                      for name, value in zip(PageRow._fields, values, strict=True)))  # fmt: skip
+        if row.state not in _STATES or not isinstance(row.time, float) or not isinstance(row.outcome, str):
+            raise ValueError("no row of a crawl")
+        page = self._id(row.id)
+        if row.archived is not None and not self._scan.holds(row.archived):
+            raise _Unfit("its record in the archive is lost")
+        if row.archived is not None and not self._scan.holds(row.archived, self._new.url(page)):
+            raise _Unfit("its record in the archive is of another page")
+        return row._replace(
+            id=page,
+            redirect_to=self._maybe_id(row.redirect_to),
+            duplicate_of=self._maybe_id(row.duplicate_of),
+            near_duplicate_of=self._maybe_id(row.near_duplicate_of),
+            links=self._ids(row.links),
+            outside=self._ids(row.outside),
+        )
+
+    def _tell_visit(self, values: tuple[Any, ...]) -> None:
+        """A visit of a page whose row was left out is left out, too: the page is visited again."""
+        _, old, kind, state, time, redirect_to, *place = values
+        try:
+            page, target = self._id(old), self._maybe_id(redirect_to)
+        except _Unfit:
+            return
+        row = self._new.page(page) if self._is_done[page] else None
+        is_blocked_now = VisitKind(kind) in (VisitKind.LEFT, VisitKind.OUT_OF_REACH, VisitKind.NOTHING)
+        if row is None and not (is_blocked_now and state == PageState.BLOCKED):
+            return
+        is_first = row is not None and row.position == self._position - 1  # the page was new: the same event
+        if not self._is_known[page]:
+            self._make_known([page])
+            self.came_to.n_made_known += 1
+        position = self._position - 1 if is_first else self._position
+        archived = None if None in place else Position(*place)
+        if archived is not None and not self._scan.holds(archived):
+            archived = None
+        self._new.add_visit(Visit(position, page, int(kind), int(PageState(state)), float(time), target, archived))
+        if archived is not None:
+            self.came_to.used.add(archived[:2])
+        if row is not None and state == PageState.FETCHED:
+            self._heard(row.links, target)
+        self._position = position + 1
+
+    def _lose(self, old: Any, why: str) -> None:
+        """A page goes back to the frontier; nothing is said of one whose URL is lost."""
+        try:
+            page = self._id(old)
+        except _Unfit:
+            return
+        self._lost_pages.append(page)
+        self.came_to.lost[self._new.url(page)] = why
+
+    def _make_known(self, pages: Iterable[int]) -> None:
+        ids = np.array(list(pages), np.uint32)
+        self._new.add_known(self._position, ids)
+        self._is_known[ids] = True
+        self._position += 1
+
+    def _heard(self, links: NDArray[np.uint32], target: int | None) -> None:
+        self._is_known[links] = True
+        if target is not None:
+            self._is_known[target] = True
+
+    # -- epochs -------------------------------------------------------------------------------------------------
+
+    def _epochs(self) -> list[EpochRow]:
+        """Those of which something is left to start from; their seeds keep the trust they had, in proportion."""
+        epochs = []
+        for row in self._old.rows("epoch", "id", EpochRow._fields):
+            try:
+                number, began, ended, position, hops, seeds, trust, due = row
+                seeds, is_left = self._ids_left(seeds)
+                weights = np.frombuffer(trust, "<f8")[is_left]
+                if not len(seeds) or not (weights > 0).all():
+                    continue
+                due, _ = self._ids_left(due)
+                epoch = EpochRow(
+                    int(number), float(began), ended, int(position), hops, seeds, weights / weights.sum(), due
+                )
+            except (TypeError, ValueError, IndexError):
+                continue
+            epochs.append(epoch)
+        return sorted(epochs, key=lambda epoch: epoch.position)
+
+    def _begin(self, epoch: EpochRow) -> None:
+        self._new.add_epoch(epoch._replace(position=self._position))
+        self._is_known[:] = False
+        self._is_known[epoch.seeds] = True
+        self._is_known[epoch.due] = True
+
+    # -- what belongs to pages, and the rest --------------------------------------------------------------------
+
+    def _copy_the_rest(self) -> None:
+        new = self._new
+        for page, words in self._of_pages("words", ("words",)):
+            new.set_words(page, words)
+        for page, text in self._of_pages("added", ("added",)):
+            new.set_added(page, Additions.of_json(text))
+        for page, *values in self._of_pages("revisit", Revisits._fields[1:]):
+            new.set_revisits(Revisits(page, *values))
+        for page, signature in self._of_pages("signature", ("signature",)):
+            new.add_bands(page, near_duplicates.bands(signature), signature)
+        for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
+            try:
+                new.add_event(float(time), str(kind), host, **json.loads(detail))
+            except (TypeError, ValueError, RecursionError):
+                continue
+        for key, value in self._old.all_rows("SELECT key, value FROM meta"):
+            try:
+                if key not in _DERIVED:
+                    new.set(str(key), json.loads(value))
+            except (TypeError, ValueError, RecursionError):
+                continue
+
+    def _of_pages(self, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table for pages that are done; what cannot be used is left out."""
+        for old, *values in self._old.rows(table, "page", ("page", *columns)):
+            try:
+                page = self._id(old)
+                if table == "added":
+                    Additions.of_json(values[0])
+                if table == "signature":
+                    near_duplicates.bands(values[0])
+                is_text = table != "words" or isinstance(values[0], bytes)
+            except (_Unfit, TypeError, ValueError, KeyError):
+                continue
+            if self._is_done[page] and is_text and not (table == "revisit" and None in values[:5]):
+                yield page, *values
+
+
+_TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")

@@ -1,0 +1,111 @@
+"""What can still be read of a damaged SQLite file, row by row: around a damaged place the reading goes on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from orienteer.errors import CrawlFolderError
+from orienteer.store.connection import connected
+
+_ROWS_AT_ONCE = 2_048
+_MAX_FAILURES = 20_000  # reads of a table that fail: then what is left of it is given up
+_LEAST_ROW_BYTES = 4
+_ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError)
+
+
+class Salvage:
+    """A database that may be damaged, or missing. `n_lost` counts rows, or stretches of them, that cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.n_lost = 0
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._connection = connected(path, read_only=True)
+        except (CrawlFolderError, OSError, *_ERRORS):
+            self.n_lost += 1
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def __enter__(self) -> Salvage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def is_whole(self) -> bool:
+        """Whether SQLite finds nothing wrong with the file."""
+        try:
+            return self._all("PRAGMA integrity_check(1)") == [("ok",)]
+        except _ERRORS:
+            return False
+
+    def rows(self, table: str, key: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table by its whole-numbered key, in order; columns that it does not have are None."""
+        try:
+            there = {name for _, name, *_ in self._all(f"PRAGMA table_info({table})")}
+        except _ERRORS:
+            there = set()
+        if not there or self._connection is None:
+            return
+        named = ", ".join((key, *(name if name in there else "NULL" for name in columns)))
+        first = 0
+        try:
+            while found := self._all(
+                f"SELECT {named} FROM {table} WHERE {key} >= ? ORDER BY {key} LIMIT ?", first, _ROWS_AT_ONCE
+            ):
+                yield from (row[1:] for row in found)
+                first = found[-1][0] + 1
+            return
+        except _ERRORS:
+            pass  # from here on with care
+        sql = f"SELECT {named} FROM {table} WHERE {key} >= ? AND {key} < ? ORDER BY {key}"
+        failures = [0]
+        end = self._end(table, key, first)
+        for start in range(first, end, _ROWS_AT_ONCE):
+            for row in self._between(sql, start, min(start + _ROWS_AT_ONCE, end), failures):
+                yield row[1:]
+            if failures[0] > _MAX_FAILURES:
+                return
+
+    def all_rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """What a query finds before it fails."""
+        if self._connection is None:
+            return
+        try:
+            yield from self._connection.execute(sql)
+        except _ERRORS:
+            self.n_lost += 1
+
+    def _end(self, table: str, key: str, first: int) -> int:
+        """A number that all keys are below: from `first` on they are dense, or nearly, so the size bounds them."""
+        most = first + self.path.stat().st_size // _LEAST_ROW_BYTES
+        try:
+            ((last,),) = self._all(f"SELECT max({key}) FROM {table}")
+        except _ERRORS:
+            return most
+        return min(last + 1, most) if isinstance(last, int) else 0
+
+    def _between(self, sql: str, first: int, end: int, failures: list[int]) -> Iterator[tuple[Any, ...]]:
+        try:
+            found = self._all(sql, first, end)
+        except _ERRORS:
+            failures[0] += 1
+            if end - first == 1 or failures[0] > _MAX_FAILURES:
+                self.n_lost += 1
+                return
+            middle = (first + end) // 2
+            yield from self._between(sql, first, middle, failures)
+            yield from self._between(sql, middle, end, failures)
+        else:
+            yield from found
+
+    def _all(self, sql: str, *values: int) -> list[tuple[Any, ...]]:
+        if self._connection is None:
+            return []
+        return self._connection.execute(sql, values).fetchall()

@@ -1,0 +1,66 @@
+"""Arrays in a file that only its own writer believes: a stranger could make some that kernels index beyond their ends.
+
+The file is that of np.savez with the user's signature behind it (see `files/signing`), which NumPy does not mind. The
+signature is looked at before anything else of the file is.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.files.plain import expect_plain, replaced_inside
+from orienteer.files.signing import is_signed, signature
+
+_PURPOSE = "checkpoint"
+_SIGNATURE_BYTES = 32
+_CHUNK_BYTES = 1 << 20
+
+
+def write_signed_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Take the place of what is there. Where this user cannot sign nothing is written: it would not be believed."""
+    if signature(_PURPOSE, ()) is None:
+        path.unlink(missing_ok=True)
+        return
+    with replaced_inside(path) as new:
+        np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
+        with new.open("r+b") as file:
+            n_bytes = file.seek(0, os.SEEK_END)
+            signed = signature(_PURPOSE, _content(file, n_bytes))
+            file.seek(n_bytes)
+            file.write(signed or bytes(_SIGNATURE_BYTES))
+
+
+def read_signed_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """The arrays; None where there are none, or this user has not signed them, or they are damaged."""
+    try:
+        expect_plain(path, alone=False)
+        with path.open("rb") as file:
+            n_bytes = file.seek(0, os.SEEK_END) - _SIGNATURE_BYTES
+            if n_bytes <= 0:
+                return None
+            file.seek(n_bytes)
+            if not is_signed(file.read(_SIGNATURE_BYTES), _PURPOSE, _content(file, n_bytes)):
+                return None
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _content(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
+    file.seek(0)
+    while n_bytes > 0:
+        chunk = file.read(min(n_bytes, _CHUNK_BYTES))
+        if not chunk:
+            return
+        n_bytes -= len(chunk)
+        yield chunk

@@ -1,0 +1,284 @@
+"""A damaged folder is repaired: what is whole stays, what is lost is fetched again, and nothing is claimed too much."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.errors import CrawlFolderError
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.live.session import plan_of_folder, refresh
+from orienteer.repair.repair import RepairReport, repair
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from tests.conftest import random_web
+from tests.live.live_crawls import Told, crawled, hub
+
+WARC = "archive/orienteer-00000.warc.gz"
+
+
+@pytest.fixture(scope="module")
+def site() -> GraphSite:
+    return GraphSite(random_web(np.random.default_rng(7), 120, 4.0, with_hosts=True))
+
+
+@pytest.fixture(scope="module")
+def whole(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl with half of the pages that there are."""
+    folder = tmp_path_factory.mktemp("repair") / "crawl"
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, budget=40)
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    shutil.copytree(whole, tmp_path / "crawl")
+    return tmp_path / "crawl"
+
+
+def certificate_of(folder: Path) -> tuple[float, float]:
+    from orienteer.ledger.retelling import Retelling
+    from orienteer.store.folder_view import FolderView
+
+    with FolderView.open(folder) as view:
+        told = Retelling(view, plan_of_folder(folder)).crawl.certificate()
+    return told.lower, told.upper
+
+
+def true_coverage(site: GraphSite, folder: Path) -> float:
+    """The share of a surfer's time, from the seed, on pages whose row the folder has."""
+    told = Told(folder)
+    seed = int(np.argmax(site.graph.out_degrees()))
+    ranks = ori.pagerank(site.graph, trust=[seed])
+    by_url = {site.url_of(page): float(ranks[page]) for page in range(site.graph.n_pages)}
+    return sum(by_url.get(url, 0.0) for url, row in told.rows.items() if row is not None)
+
+
+def finished(site: GraphSite, folder: Path) -> dict[str, tuple[str, ...]]:
+    """The crawl brought to its end: the links of each page, by URL."""
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder)
+    told = Told(folder)
+    with CrawlFolder.open(folder) as opened:
+        for row in told.rows.values():
+            if row is not None and row.archived is not None:
+                opened.archive.read(row.archived)
+    return {url: tuple(told.urls[link] for link in row.links) for url, row in told.rows.items() if row is not None}
+
+
+@pytest.fixture(scope="module")
+def all_of_it(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]]:
+    return finished(site, tmp_path_factory.mktemp("all") / "crawl")
+
+
+def check(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]) -> RepairReport:
+    """Repaired, it is as true as before; repaired again, nothing changes; resumed, it comes to the same end."""
+    report = repair(folder)
+    lower, upper = certificate_of(folder)
+    assert lower <= true_coverage(site, folder) + 1e-9
+    assert upper >= lower
+    again = repair(folder)
+    assert not again.was_damaged
+    assert again.n_pages == report.n_pages
+    assert finished(site, folder) == all_of_it
+    return report
+
+
+def test_a_whole_folder_stays_as_it_is(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "crawl.lock"}
+    report = repair(folder)
+    assert not report.was_damaged
+    assert report.backup is None
+    assert report.n_pages == 40
+    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "crawl.lock"}
+    after = {path: content for path, content in after.items() if not path.name.endswith(("-wal", "-shm"))}
+    assert after == before
+
+
+def test_a_missing_archive_is_fetched_again(
+    site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
+) -> None:
+    (folder / WARC).unlink()
+    for opens in (CrawlFolder.open, ori.update_index):
+        with pytest.raises(
+            CrawlFolderError, match=r"the file is missing; acknowledged pages are in it; `orienteer repair"
+        ):
+            opens(folder)
+    shutil.rmtree(folder / "index")
+    report = check(site, folder, all_of_it)
+    assert len(report.lost) == 40
+    assert json.loads((folder / "repair.json").read_text())["n_lost"] == 40
+
+
+def test_an_archive_that_was_cut_short(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]) -> None:
+    size = (folder / WARC).stat().st_size
+    os.truncate(folder / WARC, size - 1000)
+    report = check(site, folder, all_of_it)
+    assert 1 <= len(report.lost) < 10
+    assert report.n_pages == 40 - len(report.lost)
+    assert report.backup is not None
+    assert (report.backup / "orienteer-00000.warc.gz.end").stat().st_size > 0
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_records_in_the_middle_are_damaged(
+    site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]], number: int
+) -> None:
+    rng = random.Random(number)
+    content = bytearray((folder / WARC).read_bytes())
+    for _ in range(3):
+        start = rng.randrange(len(content) - 200)
+        content[start : start + 100] = rng.randbytes(100)
+    (folder / WARC).write_bytes(content)
+    report = check(site, folder, all_of_it)
+    assert report.damage
+    assert report.n_pages == 40 - len(report.lost)
+
+
+def test_an_older_database_takes_in_what_the_archive_has(
+    site: GraphSite, folder: Path, tmp_path: Path, all_of_it: dict[str, tuple[str, ...]]
+) -> None:
+    old = {path.name: path.read_bytes() for path in folder.glob("crawl.db*")}
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, budget=80, settings={"crawl": {"commit_every_s": 0.01}})
+    newer = Told(folder)
+    n_more = sum(row is not None for row in newer.rows.values()) - 40
+    assert n_more > 5
+    for path in folder.glob("crawl.db*"):
+        path.unlink()
+    for name, content in old.items():
+        (folder / name).write_bytes(content)
+    archived = (folder / WARC).read_bytes()
+    with pytest.raises(CrawlFolderError, match=r"older than the archive.*orienteer repair"):
+        CrawlFolder.open(folder)
+    assert (folder / WARC).read_bytes() == archived, "not a byte is cut off"
+    report = repair(folder)
+    assert report.lost == {}
+    assert report.n_taken == n_more
+    assert Told(folder).rows.keys() == newer.rows.keys()
+    check(site, folder, all_of_it)
+
+
+def test_no_database_at_all(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]) -> None:
+    for path in folder.glob("crawl.db*"):
+        path.unlink()
+    report = check(site, folder, all_of_it)
+    assert report.n_taken > 20
+    assert report.n_pages == report.n_taken
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_garbled_database(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]], number: int) -> None:
+    rng = random.Random(number)
+    with sqlite3.connect(folder / "crawl.db") as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    content = bytearray((folder / "crawl.db").read_bytes())
+    for _ in range(rng.choice((1, 3, 8))):
+        start = rng.randrange(0 if number % 4 == 0 else 4096, len(content))
+        content[start : start + 600] = rng.randbytes(len(content[start : start + 600]))
+    (folder / "crawl.db").write_bytes(content)
+    check(site, folder, all_of_it)
+
+
+def test_lost_urls_take_their_pages_with_them(
+    site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
+) -> None:
+    """A page must not seem to have fewer links than it has: it is read again from the archive."""
+    with sqlite3.connect(folder / "crawl.db") as database:
+        database.execute("DELETE FROM url WHERE id % 7 = 3")
+    database.close()
+    report = check(site, folder, all_of_it)
+    assert report.n_urls_lost > 5
+    assert report.n_taken > 0
+
+
+def test_derived_files_that_are_garbled_are_set_aside(folder: Path) -> None:
+    ori.update_index(folder)
+    (folder / "report.json").write_bytes(b"{\xff")
+    (folder / "index" / "columns.npz").write_bytes(b"PK nothing")
+    report = repair(folder)
+    assert set(report.set_aside) == {"report.json", "index"}
+    assert report.n_pages == 40
+    assert ori.update_index(folder).n_pages > 0
+
+
+def test_a_refreshed_crawl(site: GraphSite, folder: Path) -> None:
+    with FakeWeb(site) as web:
+        refresh(folder, settings={"fetch": {"connect_to": web.address}, "refresh": {"start": "seeds"}})
+    n_before = sum(row is not None for row in Told(folder).rows.values())
+    content = bytearray((folder / WARC).read_bytes())
+    content[3000:3500] = bytes(500)
+    (folder / WARC).write_bytes(content)
+    report = repair(folder)
+    assert report.was_damaged
+    assert report.n_pages == n_before - len(report.lost)
+    lower, upper = certificate_of(folder)
+    assert 0 <= lower <= upper <= 1
+    assert not repair(folder).was_damaged
+    with FakeWeb(site) as web:
+        refresh(folder, settings={"fetch": {"connect_to": web.address}, "refresh": {"start": "seeds"}})
+    assert all(row is not None for url, row in Told(folder).rows.items() if url in report.lost)
+
+
+def test_without_settings_nothing_is_done(folder: Path) -> None:
+    (folder / "crawl.toml").unlink()
+    with pytest.raises(CrawlFolderError, match="put it back first"):
+        repair(folder)
+
+
+class _Killed(BaseException):
+    pass
+
+
+def test_killed_at_any_moment_the_same_command_goes_on(
+    site: GraphSite, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it writes last: each call to the system that changes the folder is the last one in turn."""
+    damaged = tmp_path / "damaged"
+    shutil.copytree(whole, damaged)
+    os.truncate(damaged / WARC, (damaged / WARC).stat().st_size - 1000)
+    shutil.copytree(damaged, tmp_path / "straight")
+    straight = repair(tmp_path / "straight")
+    stop_after, is_over = 0, False
+    while not is_over:
+        folder = tmp_path / f"k{stop_after}"
+        shutil.copytree(damaged, folder)
+        with monkeypatch.context() as patch:
+            left = [stop_after]
+            for name in ("replace", "fsync", "unlink", "rename", "ftruncate"):
+                patch.setattr(os, name, _stopping(getattr(os, name), left))
+            try:
+                repair(folder)
+                is_over = True
+            except _Killed:
+                pass
+        again = repair(folder)
+        assert again.n_pages == straight.n_pages
+        assert Told(folder).rows.keys() == Told(tmp_path / "straight").rows.keys()
+        with Database.open(folder / "crawl.db", read_only=True) as database:
+            assert database.counts().n_pages == straight.n_pages
+        CrawlFolder.open(folder).close()
+        shutil.rmtree(folder)
+        stop_after += 1
+    assert stop_after > 8
+
+
+def _stopping(call: object, left: list[int]) -> object:
+    def stopping(*arguments: object, **named: object) -> object:
+        if left[0] == 0:
+            raise _Killed
+        left[0] -= 1
+        return call(*arguments, **named)  # type: ignore[operator]
+
+    return stopping
