@@ -28,11 +28,13 @@ from numpy.typing import NDArray
 from orienteer.arrays import grown
 from orienteer.extract import near_duplicates
 from orienteer.pages.added import Additions
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.pages.unknown import NOBODY_KNOWS, UnknownLinks
 from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.salvage import Salvage
 from orienteer.store.archive import Position
-from orienteer.store.database import Database
+from orienteer.store.database import Database, SessionRow
 from orienteer.store.folder_files import ARCHIVE_END
 from orienteer.store.page_row import PageRow, page_ids
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
@@ -41,6 +43,7 @@ from orienteer.url import canonical_url
 _KNOWN, _PAGE, _VISIT = range(3)  # in this order, where they have the same position
 _URLS_AT_ONCE = 10_000
 _STATES = frozenset(PageState) - {PageState.KNOWN, PageState.IN_FLIGHT}
+_NO_PAGE = ("http 404", "http 410")
 _DERIVED = frozenset((ARCHIVE_END, "figures"))  # of the table of single values
 
 
@@ -199,6 +202,8 @@ class _Rebuilding:
                                       for name, value in zip(PageRow._fields, values, strict=True)))  # fmt: skip
         if row.state not in _STATES or not isinstance(row.time, float) or not isinstance(row.outcome, str):
             raise ValueError("no row of a crawl")
+        if row.state == PageState.FAILED and row.outcome not in _NO_PAGE:  # as versions before 0.2 had it
+            row = row._replace(state=PageState.SKIPPED if row.outcome == Outcome.UNWANTED_TYPE else PageState.BLOCKED)
         page = self._id(row.id)
         if row.archived is not None and not self._scan.holds(row.archived):
             raise _Unfit("its record in the archive is lost")
@@ -288,8 +293,29 @@ class _Rebuilding:
 
     # -- what belongs to pages, and the rest --------------------------------------------------------------------
 
+    def _copy_unknown_links(self) -> None:
+        """Which links are not known. Where that is lost, no page is believed to have told all of its links."""
+        n_lost = self._old.n_lost
+        rows = list(self._of_pages("unknown", ("n", "why")))
+        if self._old.n_lost == n_lost:
+            for page, n, why in rows:
+                self._new.set_unknown(page, UnknownLinks(int(n), str(why)))
+            return
+        for page in np.flatnonzero(self._is_done).tolist():
+            row = self._new.page(page)
+            if row is not None and row.state == PageState.FETCHED and row.redirect_to is None:
+                self._new.set_unknown(page, UnknownLinks(NOBODY_KNOWS, "the folder was damaged"))
+
     def _copy_the_rest(self) -> None:
         new = self._new
+        self._copy_unknown_links()
+        for stripped, page, digest, is_same in self._old.all_rows(
+            "SELECT stripped, page, digest, is_same FROM session"
+        ):
+            try:
+                new.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
+            except (_Unfit, TypeError, ValueError):
+                continue
         for page, words in self._of_pages("words", ("words",)):
             new.set_words(page, words)
         for page, text in self._of_pages("added", ("added",)):
@@ -320,6 +346,8 @@ class _Rebuilding:
                 if table == "signature":
                     near_duplicates.bands(values[0])
                 is_text = table != "words" or isinstance(values[0], bytes)
+                if table == "unknown" and int(values[0]) < NOBODY_KNOWS:
+                    continue
             except (_Unfit, TypeError, ValueError, KeyError):
                 continue
             if self._is_done[page] and is_text and not (table == "revisit" and None in values[:5]):
