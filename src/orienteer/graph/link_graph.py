@@ -234,7 +234,8 @@ def page_ids(name: str, values: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
     if array.ndim != 1:
         raise InputError(f"{name}: expected one row of page ids, got an array of {array.ndim} dimensions")
     if array.dtype.kind in "US":
-        raise InputError(f"{name}: pages are named by their numbers in the graph, 0 to {n_pages - 1}, not {str(array[0])!r}")
+        first = str(array[0])
+        raise InputError(f"{name}: pages are named by their numbers in the graph, 0 to {n_pages - 1}, not {first!r}")
     if array.dtype.kind not in "iu":
         raise InputError(f"{name}: page ids are whole numbers, got {array.dtype}")
     low, high = int(array.min()), int(array.max())
