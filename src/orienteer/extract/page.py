@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orienteer.extract.charset import as_utf8, charset_of
-from orienteer.extract.links import MAX_LINKS, NOFOLLOW, UNREADABLE, URL_TOO_LONG, base_url, is_too_long, resolved
+from orienteer.extract.links import (
+    MAX_LINKS,
+    NOFOLLOW,
+    TOO_MANY_LINKS,
+    UNREADABLE,
+    URL_TOO_LONG,
+    base_url,
+    is_too_long,
+    resolved,
+)  # fmt: skip
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
@@ -71,6 +80,8 @@ def extract_page(
     unfollowed = resolved(reader.nofollow_references, base, used_charset)
     refresh, is_link, is_cut = _refresh(reader, refresh_header, url)
     missing = dict.fromkeys((*found.missing, *unfollowed.missing))
+    if reader.n_left_out:
+        missing[TOO_MANY_LINKS] = None
     if is_cut:
         missing[URL_TOO_LONG] = None
     if not reader.is_understood:
@@ -100,7 +111,7 @@ def extract_page(
         canonical=canonical_url(reader.canonical, base) if reader.canonical else None,
         noindex=rules.noindex,
         nofollow=rules.nofollow,
-        n_links_dropped=found.n_dropped,
+        n_links_dropped=found.n_dropped + reader.n_left_out,
         unknown_links=tuple(missing),
         nofollow_links=tuple(nofollow_links),
         refresh=refresh,
