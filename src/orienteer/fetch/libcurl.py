@@ -110,7 +110,7 @@ class LibcurlFetcher:
         done, self._done = self._done, []
         return done
 
-    def _unpack(self, max_bytes: float) -> None:
+    def _unpack(self, max_bytes: int) -> None:
         """Make answers of what has ended, until they hold so much."""
         n_bytes = 0
         while self._ended and n_bytes < max_bytes:
@@ -132,10 +132,10 @@ class LibcurlFetcher:
     def close(self) -> None:
         """Break off what is under way and close all connections."""
         self.cancel()
-        self._unpack(math.inf)
         self._multi.close()
-        for transfer in self._idle:
+        for transfer in (*self._idle, *(ended[0] for ended in self._ended)):
             transfer.close()
+        self._ended.clear()
         self._idle.clear()
         if self._cookies is not None:
             self._cookies.close()
