@@ -52,3 +52,10 @@ labels = [
 def test_any_bytes_become_utf_8(html, charset):
     utf8 = as_utf8(html, charset_of(html, charset))
     assert utf8.decode() == decoded(html, charset)
+
+
+@pytest.mark.parametrize("n_before", range((1 << 20) - 4, (1 << 20) + 1))
+def test_a_letter_between_two_pieces_is_valid(n_before):
+    html = b"x" * n_before + "🧭".encode()
+    assert as_utf8(html, "utf-8") == html
+    assert as_utf8(html[:-1], "utf-8") == html[:-4] + "\ufffd".encode()

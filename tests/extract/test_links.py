@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from orienteer.extract.charset import decoded
 from orienteer.extract.links import MAX_LINKS, NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
-from orienteer.extract.page import extract_page
+from orienteer.extract.markup import MAX_TEXT_BYTES
+from orienteer.extract.page import MAX_TEXT_CHARS, extract_page
+from orienteer.extract.reader import MAX_REFERENCES
 from orienteer.url import canonical_url
 from tests.extract.only_links import extract_links
 
@@ -174,6 +176,23 @@ def test_a_page_says_why_links_are_missing(html, unknown):
         assert page.unknown_links == unknown
         if UNREADABLE in unknown:
             assert page.links == ["http://example.org/dir/x"]
+
+
+def test_references_beyond_a_limit_are_not_kept_and_that_is_said():
+    html = "".join(f"<a href=mailto:{k}>" for k in range(MAX_REFERENCES)) + "<a href=mailto:1>"
+    page = extract_page(html.encode(), PAGE)
+    assert (page.links, page.unknown_links, page.n_links_dropped) == ([], (), 0)
+    page = extract_page((html + "<a href=x>").encode(), PAGE)
+    assert (page.links, page.unknown_links, page.n_links_dropped) == ([], (TOO_MANY_LINKS,), 1)
+
+
+def test_links_beyond_the_text_that_is_kept_are_found():
+    for text in ("ä" * MAX_TEXT_BYTES, "word <b>x</b>" * (MAX_TEXT_BYTES // 4), "x" + "日" * MAX_TEXT_BYTES):
+        page = extract_page(f"{text}<a href=x>after</a>".encode(), PAGE)
+        assert page.links == ["http://example.org/dir/x"]
+        assert page.unknown_links == ()
+        assert len(page.text) == MAX_TEXT_CHARS
+        assert page.anchors == []
 
 
 def test_nofollow_links_are_told_apart():

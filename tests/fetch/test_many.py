@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import os
 import signal
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.answers.answer import Request
-from orienteer.fetch.libcurl import LibcurlFetcher
+from orienteer.fetch.libcurl import MAX_HANDED_OUT_BYTES, LibcurlFetcher
 from orienteer.fetch.open_files import MAX_IDLE_CONNECTIONS
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
@@ -52,6 +53,34 @@ def test_1000_requests_with_200_under_way():
     assert set(seen.values()) == {1}
     assert server.n_requests == 1000
     assert server.most_open <= 200 + MAX_IDLE_CONNECTIONS
+
+
+def test_large_answers_are_unpacked_in_their_turn():
+    size, n_pages = MAX_HANDED_OUT_BYTES // 2, 12
+    body = gzip.compress(bytes(size), compresslevel=1)
+    with (
+        KeepAliveServer(lambda host, path: answer(body, "200 OK", "Content-Encoding: gzip")) as server,
+        LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher,
+    ):
+        for page in range(n_pages):
+            fetcher.start(Request(f"http://host.example/{page}", page))
+        seen: Counter[int] = Counter()
+        while fetcher.n_under_way:
+            results = fetcher.poll(10)
+            assert sum(len(result.content) for result in results) <= MAX_HANDED_OUT_BYTES + size
+            assert all(len(result.content) == size for result in results)
+            seen.update(result.request.page for result in results)
+            assert fetcher.n_under_way == n_pages - len(seen)
+    assert seen == Counter(range(n_pages))
+
+
+def test_a_fetcher_can_be_closed_before_its_answers_were_taken():
+    with KeepAliveServer(lambda host, path: answer(b"x" * 1000)) as server:
+        with LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
+            for page in range(20):
+                fetcher.start(Request(f"http://host-{page}.example/", page))
+            assert fetcher.poll(10)
+        fetcher.close()
 
 
 def test_open_files_stay_few_and_all_are_closed():

@@ -8,6 +8,7 @@ from functools import lru_cache
 from turbohtml import parse
 from turbohtml.detect import detect
 
+_PIECE_BYTES = 1 << 20
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -32,12 +33,20 @@ def as_utf8(html: bytes, charset: str) -> bytes:
     """A page of the encoding that `charset_of` has told in UTF-8, without errors and byte order mark."""
     if charset == "utf-8":
         html = html.removeprefix(codecs.BOM_UTF8)
-        try:
-            html.decode()
-        except UnicodeDecodeError:
-            return html.decode(errors="replace").encode()
-        return html
+        return html if _is_utf8(html) else html.decode(errors="replace").encode()
     return html.decode(f"whatwg-{charset}").removeprefix("\ufeff").encode(errors="replace")
+
+
+def _is_utf8(html: bytes) -> bool:
+    """Whether a page is valid UTF-8; looked at in pieces, since the text of a page takes up to four times its bytes."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(html), _PIECE_BYTES):
+            decoder.decode(html[start : start + _PIECE_BYTES])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)

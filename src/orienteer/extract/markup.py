@@ -52,6 +52,8 @@ from orienteer.kernel import inner, kernel
 # What `noscript`, and `a` in a drawing, are called for the tokenizer: names as long as theirs that are never kept.
 NOSCRIPT, DRAWN_LINK = "unscript", "s"
 
+MAX_TEXT_BYTES = 4_000_000  # of a page; what follows is left out, though not its links
+
 # What becomes of a tag, by the name of the element.
 _DROP, _MARK, _KEEP, _KEEP_WITH_TEXT = range(4)
 
@@ -94,14 +96,17 @@ class Lightener:
 def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any) -> Any:
     """Fill `rest` with what matters of `page`; the number of bytes."""
     n, i, size = len(page), 0, 0
+    text_left = MAX_TEXT_BYTES
     body_at = -1  # where the body begins in `rest`
     while True:
         start = i
         i = text_end(page, i)
         if i > start:
             text(tree, _is_blank(page, start, i))
-            if with_text and _is_shown(tree):
-                size = _copy(page, start, i, rest, size)
+            if with_text and text_left and _is_shown(tree):
+                end = _letter_end(page, min(i, start + text_left))
+                text_left = text_left - (end - start) if end == i else 0
+                size = _copy(page, start, end, rest, size)
         if i == n:
             return size
         before = size
@@ -122,6 +127,14 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any) -> A
             for byte in (_LESS, _SLASH, _GREATER):  # nothing to the tokenizer, but it ends what the text began
                 rest[size] = byte
                 size += 1
+
+
+@inner
+def _letter_end(page: Any, i: Any) -> Any:
+    """This place, or the one before it where a letter ends."""
+    while 0 < i < len(page) and page[i] & 0xC0 == 0x80:
+        i -= 1
+    return i
 
 
 @inner

@@ -100,7 +100,7 @@ def extract_page(
     if rules.nofollow:
         nofollow_links, links = [*links, *nofollow_links], {}
     missing = {
-        TOO_MANY_LINKS: found.is_cut,
+        TOO_MANY_LINKS: found.is_cut or reader.n_left_out > 0,
         URL_TOO_LONG: bool(too_long),
         UNREADABLE: not reader.is_understood,
         NOFOLLOW: rules.nofollow and bool(nofollow_links),

@@ -20,6 +20,9 @@ from orienteer.extract.whitespace import BLOCK_MARK, lines
 
 MAX_TITLE_CHARS = 1_000  # also of a heading and of the description
 MAX_ANCHOR_CHARS = 200
+MAX_REFERENCES = 50_000  # that are kept of a page; also of anchors
+MAX_HEADINGS = 10_000
+_MAX_RULES = 1_000
 
 # Elements that stand on lines of their own, or at least apart from the words beside them.
 _BLOCKS = frozenset((
@@ -70,7 +73,8 @@ class PageReader:
         self.canonical: str | None = None
         self.refresh: StatedRefresh | None = None
         self.base_of_refresh: str | None = None  # the one before it: a later one does not count
-        self.robots: list[str] = []  # what the page tells them
+        self.robots: dict[str, None] = {}  # what the page tells them
+        self.n_left_out = 0  # references beyond the limit
         self.is_understood = True  # all of its tags; else there may be more or fewer links
         self._with_text = with_text
         self._parts: list[str] = []  # of the text; places in it are where something begins
@@ -140,7 +144,13 @@ class PageReader:
 
     def _add(self, reference: str | None) -> None:
         if reference is not None:
-            self.references[reference.partition("#")[0]] = None
+            self._keep(reference.partition("#")[0], self.references)
+
+    def _keep(self, reference: str, references: dict[str, None]) -> None:
+        if len(references) < MAX_REFERENCES or reference in references:
+            references[reference] = None
+        else:
+            self.n_left_out += 1
 
     def _start_a(self, attributes: dict[str, str]) -> None:
         if self._anchor is not None:
@@ -150,9 +160,9 @@ class PageReader:
             return
         reference = reference.partition("#")[0]
         if "rel" in attributes and _is_nofollow(attributes):
-            self.nofollow_references[reference] = None
+            self._keep(reference, self.nofollow_references)
             return
-        self.references[reference] = None
+        self._keep(reference, self.references)
         if reference and self._with_text:  # a link within the page says nothing about another
             self._anchor, self._anchor_reference, self._anchor_image = len(self._parts), reference, ""
 
@@ -164,7 +174,7 @@ class PageReader:
     def _end_anchor(self) -> None:
         if self._anchor is not None:
             text = _collapsed(self._text_from(self._anchor), MAX_ANCHOR_CHARS) or self._anchor_image
-            if text:
+            if text and len(self.anchors) < MAX_REFERENCES:
                 self.anchors[self._anchor_reference, text] = None
             self._anchor = None
 
@@ -203,7 +213,8 @@ class PageReader:
         content = attributes.get("content", "")
         name = attributes.get("name", "").strip().lower()
         if name == "robots" or name == OUR_NAME:
-            self.robots.append(content)
+            if len(self.robots) < _MAX_RULES:
+                self.robots[content] = None
         elif name == "description":
             self.description = self.description or _collapsed(content, MAX_TITLE_CHARS)
         elif "http-equiv" in attributes:
@@ -244,7 +255,7 @@ class PageReader:
     def _end_heading(self) -> None:
         if self._heading is not None:
             heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS).rstrip(_PILCROW)
-            if heading:
+            if heading and len(self.headings) < MAX_HEADINGS:
                 self.headings.append(heading)
             self._heading = None
 

@@ -29,6 +29,10 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.fetch.transfer import Transfer
 from orienteer.pages.outcome import Outcome
 
+# Answers that are handed out together hold no more than this, but for the last of them. The others wait as they came,
+# which is packed: they are unpacked when it is their turn.
+MAX_HANDED_OUT_BYTES = 32 << 20
+
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _EVENTS = {pycurl.POLL_IN: _READ, pycurl.POLL_OUT: _WRITE, pycurl.POLL_INOUT: _READ | _WRITE}
 # An error on a socket comes as both: libcurl finds out by itself what it is.
@@ -57,6 +61,7 @@ class LibcurlFetcher:
             self._cookies = pycurl.CurlShare()
             self._cookies.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
         self._under_way: dict[pycurl.Curl, Transfer] = {}
+        self._ended: deque[tuple[Transfer, int, str]] = deque()  # with libcurl's code and message
         self._done: list[Fetched] = []
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}  # events by socket, 0: none
@@ -72,7 +77,7 @@ class LibcurlFetcher:
     @property
     def n_under_way(self) -> int:
         """Fetches started and not yet handed out by `poll`."""
-        return len(self._under_way) + len(self._done)
+        return len(self._under_way) + len(self._ended) + len(self._done)
 
     def start(self, request: Request) -> None:
         """Begin a fetch; it goes on in `poll`."""
@@ -99,13 +104,24 @@ class LibcurlFetcher:
         """What is finished, once there is something, or after this time."""
         until = time.monotonic() + timeout_s
         self._drive(0.0)
-        while not self._done:
+        while not self._done and not self._ended:
             left_s = until - time.monotonic()
             if left_s <= 0:
                 break
             self._drive(left_s)
+        self._unpack(MAX_HANDED_OUT_BYTES)
         done, self._done = self._done, []
         return done
+
+    def _unpack(self, max_bytes: int) -> None:
+        """Make answers of what has ended, until they hold so much."""
+        n_bytes = 0
+        while self._ended and n_bytes < max_bytes:
+            transfer, code, message = self._ended.popleft()
+            answer = transfer.finished(code, message)
+            n_bytes += len(answer.body) + (len(answer.content) if answer.content is not answer.body else 0)
+            self._done.append(answer)
+            self._idle.append(transfer)
 
     def cancel(self) -> None:
         """Break off all fetches under way; `poll` reports them as cancelled."""
@@ -120,8 +136,9 @@ class LibcurlFetcher:
         """Break off what is under way and close all connections."""
         self.cancel()
         self._multi.close()
-        for transfer in self._idle:
+        for transfer in (*self._idle, *(ended[0] for ended in self._ended)):
             transfer.close()
+        self._ended.clear()
         self._idle.clear()
         if self._cookies is not None:
             self._cookies.close()
@@ -180,8 +197,7 @@ class LibcurlFetcher:
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
         transfer = self._under_way.pop(curl)
         self._multi.remove_handle(curl)
-        self._done.append(transfer.finished(code, message))
-        self._idle.append(transfer)
+        self._ended.append((transfer, code, message))
 
     def _note_timer(self) -> None:
         if self._timer_ms:

@@ -124,6 +124,7 @@ class Transfer:
         outcome, detail = self._judged(code, message)
         is_kept = code == 0 or self._is_cut or outcome in _BY_STATUS
         body = bytes(self._body) if is_kept and not self._refusal else b""
+        self._body = bytearray()  # a handle that waits for its next fetch holds nothing of the last one
         content, outcome, trouble = unpacked_content(body, headers, outcome, self._settings.max_decoded_bytes)
         detail = trouble or detail
         raw_headers = b"".join(self._lines) if self._headers is not None else b""

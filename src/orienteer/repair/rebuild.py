@@ -309,9 +309,7 @@ class _Rebuilding:
     def _copy_the_rest(self) -> None:
         new = self._new
         self._copy_unknown_links()
-        for stripped, page, digest, is_same in self._old.all_rows(
-            "SELECT stripped, page, digest, is_same FROM session"
-        ):
+        for stripped, page, digest, is_same in self._old.all_rows_of("session", "stripped, page, digest, is_same"):
             try:
                 new.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
             except (_Unfit, TypeError, ValueError):
@@ -329,7 +327,7 @@ class _Rebuilding:
                 new.add_event(float(time), str(kind), host, **json.loads(detail))
             except (TypeError, ValueError, RecursionError):
                 continue
-        for key, value in self._old.all_rows("SELECT key, value FROM meta"):
+        for key, value in self._old.all_rows_of("meta", "key, value"):
             try:
                 if key not in _DERIVED:
                     new.set(str(key), json.loads(value))

@@ -47,10 +47,7 @@ class Salvage:
 
     def rows(self, table: str, key: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """The rows of a table by its whole-numbered key, in order; columns that it does not have are None."""
-        try:
-            there = {name for _, name, *_ in self._all(f"PRAGMA table_info({table})")}
-        except _ERRORS:
-            there = set()
+        there = self._columns(table)
         if not there or self._connection is None:
             return
         named = ", ".join((key, *(name if name in there else "NULL" for name in columns)))
@@ -73,14 +70,21 @@ class Salvage:
             if failures[0] > _MAX_FAILURES:
                 return
 
-    def all_rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        """What a query finds before it fails."""
-        if self._connection is None:
+    def all_rows_of(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table without such a key, up to the first that cannot be read."""
+        if self._connection is None or not self._columns(table):
             return
         try:
-            yield from self._connection.execute(sql)
+            yield from self._connection.execute(f"SELECT {columns} FROM {table}")
         except _ERRORS:
             self.n_lost += 1
+
+    def _columns(self, table: str) -> set[str]:
+        """None where there is no such table, or that cannot be read."""
+        try:
+            return {name for _, name, *_ in self._all(f"PRAGMA table_info({table})")}
+        except _ERRORS:
+            return set()
 
     def _end(self, table: str, key: str, first: int) -> int:
         """A number that all keys are below: from `first` on they are dense, or nearly, so the size bounds them."""
