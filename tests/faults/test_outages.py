@@ -74,7 +74,7 @@ class Ladder(Site):
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> None:
+def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path, fresh_rng: random.Random) -> None:
     """Its pages are blocked and say why; the other host's are all fetched. When it is back, it is too late."""
     folder, ladder = tmp_path / "crawl", Ladder()
     with ExitStack() as runs, FakeWeb(ladder) as stays:
@@ -86,7 +86,7 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> 
             retry = {"give_up_after": 6, "back_off_s": 0.3, "max_back_off_s": 0.3}
             command = CrawlCommand(None, seeds, folder, *options, retry=retry)
             process = runs.enter_context(command.started())
-            until_more(process, folder, random.Random().randint(5, 20), gone)
+            until_more(process, folder, fresh_rng.randint(5, 20), gone)
         if is_killed:
             until_more(process, folder, 2, gone, "no connection")
             process.kill()
