@@ -64,13 +64,13 @@ class ReadyProcess:
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
 
-    def run(self, arguments: list[str], columns: int, timeout_s: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
+    def run(self, arguments: list[str], columns: int) -> subprocess.CompletedProcess[str]:
         """The command to its end, as subprocess.run would."""
         with (
             socket.socket(socket.AF_UNIX) as there, open(os.devnull) as nothing,
             tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
         ):  # fmt: skip
-            there.settimeout(timeout_s)
+            there.settimeout(PATIENCE_S)
             there.connect(self._place)
             message = json.dumps([os.getcwd(), str(columns), *arguments]).encode()
             socket.send_fds(there, [message], [nothing.fileno(), out.fileno(), err.fileno()])

@@ -19,9 +19,9 @@ from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import Done
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 COMMAND = [sys.executable, "-m", "orienteer"]
-PATIENCE_S = 60.0
 
 # Everything but line ends that a terminal would obey.
 CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -36,7 +36,7 @@ def options(web: FakeWeb, *more: object) -> list[str]:
 @contextlib.contextmanager
 def started(*arguments: object, cwd: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """The command, under way; killed if it should outlive the with-statement."""
-    process = subprocess.Popen(
+    process = ReadyPopen(
         [*COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, cwd=cwd, env={**os.environ, "COLUMNS": "100", **environment},
     )  # fmt: skip
