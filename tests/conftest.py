@@ -19,8 +19,11 @@ from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
 
-# Kernels compile on first call, which is no slow test; CI repeats the same examples every time.
-settings.register_profile("orienteer", deadline=None, print_blob=True, derandomize=bool(os.environ.get("CI")))
+# Kernels compile on first call, which is no slow test; CI repeats the same examples every time. More examples by
+# `--hypothesis-profile=thorough`.
+settings.register_profile(
+    "orienteer", deadline=None, print_blob=True, max_examples=50, derandomize=bool(os.environ.get("CI"))
+)
 settings.register_profile("thorough", settings.get_profile("orienteer"), max_examples=1000)
 settings.load_profile("orienteer")
 
@@ -32,6 +35,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts tests in the background has Ctrl-C ignored, and all processes below would inherit that.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist may be left out
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: many tests wait for servers and processes."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)  # once the order is random

@@ -12,6 +12,8 @@ from tests.cli.run import orienteer, refused
 from tests.fake_web.client import fetch
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
+pytestmark = pytest.mark.long
+
 PARTS = (
     "1. Where to start",
     "2. What to fetch next, and when to stop",

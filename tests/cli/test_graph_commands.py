@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -108,16 +107,10 @@ def test_a_full_disk_leaves_no_half_graph(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def worked_s(pid: int) -> float:
-    """How long a process has worked so far, whoever else wanted the machine."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "orienteer", "graph", "generate", str(tmp_path / "web"), "-n", "30000000"]
     process = ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: worked_s(process.pid) > 0.5)
+    wait_until(lambda: process.worked_s() > 0.5)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130

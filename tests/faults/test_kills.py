@@ -18,6 +18,8 @@ from tests.faults.kills import Killer, Ordeal
 from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import crawled
 
+pytestmark = pytest.mark.long
+
 
 @dataclass(frozen=True)
 class Whole:

@@ -22,6 +22,8 @@ from tests.faults.kills import until
 from tests.live.live_crawls import crawled, hub
 from tests.live.refreshes import visits_of
 
+pytestmark = pytest.mark.long
+
 N_KILLS = 3
 
 

@@ -18,6 +18,8 @@ from orienteer.graph.reach import UNREACHED, distances
 from orienteer.graph.synthetic import synthetic_web
 from tests.scrapy.projects import ASYNCIO, CLASSIC, ONE_LINE, Project
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orienteer[scrapy]'")
 
 SITE = GraphSite(synthetic_web(150))

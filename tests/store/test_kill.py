@@ -16,12 +16,13 @@ N_KILLS = 15
 
 
 def acknowledged_before_a_kill(folder: Path, after_s: float, seed: int) -> int:
-    """Run the writer for a time after it started, kill it; the pages that it said were acknowledged."""
+    """Run the writer until it has worked for a time, kill it; the pages that it said were acknowledged."""
     command = [sys.executable, "-m", "tests.store.endless_writer", str(folder), str(seed)]
     with ReadyPopen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "started\n"
-        time.sleep(after_s)
+        while writer.worked_s() < after_s:
+            time.sleep(0.005)
         assert writer.poll() is None, "the writer ended by itself"
         writer.kill()
         said = writer.stdout.read().split("\n")[:-1]  # what follows the last line end may be half a number

@@ -35,4 +35,4 @@ def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator
 
 def client_of(address: str, **options: Any) -> httpx.Client:
     """One who asks there, and is patient: the first map waits for the compiler."""
-    return httpx.Client(base_url=address, trust_env=False, timeout=120, **options)
+    return httpx.Client(base_url=address, trust_env=False, timeout=600, **options)
