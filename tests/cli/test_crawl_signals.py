@@ -59,7 +59,7 @@ def report_of(folder: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path: Path) -> None:
-    with Web() as web, started("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as process:
+    with Web() as web, started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process:
         wait_until(web.all_are_awaited)
         process.send_signal(number)
         web.release()
@@ -79,7 +79,7 @@ def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path:
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     with (
         Web() as web,
-        started("crawl", SEED, *options(web, "-o", "c", "--timeout", "3000"), cwd=tmp_path) as process,
+        started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process,
     ):
         wait_until(web.all_are_awaited)
         signalled_until_it_ends(process)
@@ -112,14 +112,14 @@ def test_whoever_is_not_to_be_hung_up_on_goes_on(tmp_path: Path) -> None:
 def _command(web: FakeWeb) -> list[str]:
     from tests.cli.live_process import COMMAND
 
-    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c")]
+    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c", "--timeout", 3000)]
 
 
 def test_interrupted_while_the_kernels_are_compiled(tmp_path: Path) -> None:
     """With no cache of them, as after an installation."""
     with Web() as web:
         web.release()
-        command = ["crawl", SEED, *options(web, "-o", "c")]
+        command = ["crawl", SEED, *options(web, "-o", "c", "--timeout", 3000)]
         with started(*command, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")) as process:
             assert process.stderr is not None
             assert process.stderr.readline() == "preparing (first run: compiling, once)…\n"
@@ -127,7 +127,7 @@ def test_interrupted_while_the_kernels_are_compiled(tmp_path: Path) -> None:
             done = ended(process)
         assert done == (130, "", "orienteer: interrupted\n")
         assert web.requests == []
-        orienteer("crawl", tmp_path / "c")
+        orienteer("crawl", SEED, *options(web, "-o", tmp_path / "c"))
         assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
 
 
@@ -188,7 +188,7 @@ def orienteer_script(script: str, *arguments: Path) -> str:
 
 
 def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
-    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as terminal:
+    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
         terminal.read_until("3 under way")
         terminal.read_until("╯")
         shown = screen(terminal.written)
@@ -207,7 +207,7 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
     """Ctrl-C, and again."""
     with (
         Web() as web,
-        Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", "3000"), cwd=tmp_path) as terminal,
+        Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal,
     ):
         terminal.read_until("3 under way")
         terminal.press("\x03")
@@ -220,7 +220,7 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
-    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as terminal:
+    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
         terminal.read_until("3 under way")
         terminal.hang_up()
         web.release()

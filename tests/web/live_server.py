@@ -28,7 +28,7 @@ def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator
         finally:
             app.state.crawl.ending.set()
             server.should_exit = True
-            thread.join(60)  # kernels may be compiling
+            thread.join(600)  # kernels may be compiling
             app.state.crawl.close()
     assert not thread.is_alive()
 
