@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of Linux
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
@@ -98,11 +98,16 @@ class ReadyProcess:
         self._folder.cleanup()
 
 
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
 @cache
 def ready(*modules: str) -> ReadyProcess:
     """The one of this test process."""
     # What it forks, and leaves alone at once, is then ours to wait for.
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     return ReadyProcess(*modules)
 
 
@@ -118,8 +123,8 @@ class ReadyPopen(subprocess.Popen[str]):
     def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
         preexec, cwd, env, pipes = others[1], others[4], others[5], others[9:15]
         environment = dict(os.environ if env is None else env)
-        here = ready(*self.modules)
-        if list(args[:2]) != [sys.executable, "-m"] or preexec or _of_python(environment) != here.of_python:
+        is_plain = list(args[:2]) == [sys.executable, "-m"] and preexec is None and sys.platform == "linux"
+        if not is_plain or _of_python(environment) != (here := ready(*self.modules)).of_python:
             return super()._execute_child(args, *others)  # type: ignore[misc]
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
         self.pid = here.fork([str(one) for one in args[2:]], str(cwd or os.getcwd()), environment, streams)
@@ -157,6 +162,7 @@ def _is_about_example(arguments: list[str]) -> bool:
 
 
 def main(place: str, address: str = "", *modules: str) -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with whoever started it, in any case
     _import_everything()
     for module in modules:
         importlib.import_module(module)
