@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import http.client
 import socket
+import threading
 import time
 
 import pytest
@@ -159,6 +160,14 @@ def test_a_connection_counts_for_the_host_of_its_latest_request():
 def test_a_delay_comes_before_the_answer():
     with FakeWeb(one_page(Answer("hello", delay_s=0.5))) as web:
         assert exchange(web.port, request_for(HELLO), patience_at_first_s=0.01).data == b""
+        assert fetch(web.port, HELLO)[2] == b"hello"
+
+
+def test_an_answer_can_be_held_until_it_is_released():
+    released = threading.Event()
+    with FakeWeb(one_page(Answer("hello", held_until=released))) as web:
+        assert exchange(web.port, request_for(HELLO), patience_at_first_s=0.1).end == "silence"
+        released.set()
         assert fetch(web.port, HELLO)[2] == b"hello"
 
 

@@ -22,7 +22,7 @@ CLASSIC = "twisted.internet.epollreactor.EPollReactor"
 
 
 class SpiderProcess(ReadyPopen):
-    modules = ("tests.scrapy.run_spider",)
+    modules = ("scrapy.crawler", "tests.scrapy.spiders")
 
 
 class Project:
