@@ -1,11 +1,19 @@
-"""What tests share: random webs of every shape, and where the real data is."""
+"""What tests share: random webs of every shape, and where the real data is; and in which order they run.
+
+Chance differs from run to run, and a failure can be had again: pytest says `--randomly-seed=N` at the beginning, and a
+test that used `fresh_rng` says it where it failed. With that option it draws the same numbers. Hypothesis prints what
+to add to a test for the same example; CI has the same examples every time.
+"""
 
 from __future__ import annotations
 
 import atexit
 import os
+import random
 import shutil
+import signal
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +22,12 @@ from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
 
-# Kernels compile on first call, which is no slow test; CI repeats the same examples every time.
-settings.register_profile("orienteer", deadline=None, derandomize=bool(os.environ.get("CI")))
+# Kernels compile on first call, which is no slow test; CI repeats the same examples every time. More examples by
+# `--hypothesis-profile=thorough`.
+settings.register_profile(
+    "orienteer", deadline=None, print_blob=True, max_examples=50, derandomize=bool(os.environ.get("CI"))
+)
+settings.register_profile("thorough", settings.get_profile("orienteer"), max_examples=1000)
 settings.load_profile("orienteer")
 
 # The key that this user signs with: tests have one of their own, in whatever process they run.
@@ -24,6 +36,38 @@ atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 os.environ["XDG_STATE_HOME"] = _STATE
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: takes more than about five seconds; modules with such tests begin first")
+    # A shell that starts tests in the background has Ctrl-C ignored, and all processes below would inherit that.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist may be left out
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: many tests wait for servers and processes."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(trylast=True)  # once the order is random
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No core is to wait in the end for another one that has just begun something long."""
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: item.path not in long)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and "fresh_rng" in getattr(item, "fixturenames", ()):
+        report.sections.append(("the same again", f"pytest --randomly-seed={_seed(item.config)} {item.nodeid!r}"))
+    return report
+
+
+def _seed(config: pytest.Config) -> int:
+    return int(getattr(config.option, "randomly_seed", 0))
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +96,12 @@ def _with_holes(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
         holes[0] = False
     weights = np.where(holes, 0.0, weights)
     return weights / weights.sum()
+
+
+@pytest.fixture
+def fresh_rng(request: pytest.FixtureRequest) -> random.Random:
+    """Random numbers that are others in every run, unless `--randomly-seed` says which."""
+    return random.Random(f"{_seed(request.config)} {request.node.nodeid}")
 
 
 @pytest.fixture

@@ -2,29 +2,40 @@
 
     python -m tests.ready_process SOCKET [ADDRESS]      where it listens, and where example.org is served
 
-`ReadyProcess` starts one and runs commands by it. `client` is a small program that takes the place of `orienteer` on
-the PATH: it hands over its arguments, its folder and its three streams, and ends as the command ends. The arguments
-`--page` ask for no command but for Python: blocks of code come as JSON, a line each, and what they print goes back the
-same way.
+`ReadyProcess` starts one and runs commands by it. `ReadyPopen` is subprocess.Popen for processes that are watched,
+signalled and killed. `client` is a small program that takes the place of `orienteer` on the PATH: it hands over its
+arguments, its folder and its three streams, and ends as the command ends. The arguments `--page` ask for no command but
+for Python: blocks of code come as JSON, a line each, and what they print goes back the same way.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
+import gc
+import importlib
 import io
 import json
 import os
+import pkgutil
+import runpy
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
+PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
+_PROCESS = "--process"  # the first argument where a process of its own is wanted
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of Linux
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
@@ -43,34 +54,92 @@ def client(place: Path) -> str:
 class ReadyProcess:
     """One for all the commands of a test process; it ends with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modules: str, environment: dict[str, str] | None = None) -> None:
+        """It imports these modules too."""
+        environment = dict(os.environ) if environment is None else environment
+        self.of_python = _of_python(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
         self._place = str(Path(self._folder.name) / "socket")
-        command = [sys.executable, "-m", "tests.ready_process", self._place]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "tests.ready_process", self._place, "", *modules]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+        )
         atexit.register(self.close)
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
 
-    def run(self, arguments: list[str], columns: int, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, arguments: list[str], columns: int, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         """The command to its end, as subprocess.run would."""
         with (
             socket.socket(socket.AF_UNIX) as there, open(os.devnull) as nothing,
             tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
         ):  # fmt: skip
-            there.settimeout(timeout_s)
+            there.settimeout(PATIENCE_S)
             there.connect(self._place)
-            message = json.dumps([os.getcwd(), str(columns), *arguments]).encode()
+            message = json.dumps([str(folder or os.getcwd()), str(columns), *arguments]).encode()
             socket.send_fds(there, [message], [nothing.fileno(), out.fileno(), err.fileno()])
             code = int(there.recv(16) or 1)
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(arguments, code, out.read().decode(), err.read().decode())
 
+    def fork(self, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int]) -> int:
+        """`python -m` with these arguments in a process that becomes our child; its number."""
+        with socket.socket(socket.AF_UNIX) as there:
+            there.settimeout(PATIENCE_S)
+            there.connect(self._place)
+            message = json.dumps([folder, environment.get("COLUMNS", ""), _PROCESS, environment, *arguments]).encode()
+            socket.send_fds(there, [message], streams)
+            return int(there.recv(16))
+
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
         self._folder.cleanup()
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+@cache
+def ready(*modules: str) -> ReadyProcess:
+    """The one of this test process."""
+    # What it forks, and leaves alone at once, is then ours to wait for.
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    return ReadyProcess(*modules)
+
+
+class ReadyPopen(subprocess.Popen[str]):
+    """subprocess.Popen, but `[sys.executable, "-m", …]` becomes a process that has everything imported.
+
+    It is a process like any other: with a number, streams, signals and an exit code of its own. Any other command, and
+    one with another environment for Python itself, is started as ever.
+    """
+
+    modules: tuple[str, ...] = ()  # to be imported beforehand
+
+    def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
+        preexec, cwd, env, pipes = others[1], others[4], others[5], others[9:15]
+        environment = dict(os.environ if env is None else env)
+        is_plain = list(args[:2]) == [sys.executable, "-m"] and preexec is None and sys.platform == "linux"
+        if not is_plain or _of_python(environment) != (here := ready(*self.modules)).of_python:
+            return super()._execute_child(args, *others)  # type: ignore[misc]
+        streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
+        self.pid = here.fork([str(one) for one in args[2:]], str(cwd or os.getcwd()), environment, streams)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+    def worked_s(self) -> float:
+        """How long it has worked so far, whoever else wanted the machine."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _of_python(environment: dict[str, str]) -> dict[str, str]:
+    """What is read when Python and Numba start."""
+    return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "NUMBA"))}
 
 
 def adapted(arguments: list[str], address: str) -> list[str]:
@@ -92,22 +161,37 @@ def _is_about_example(arguments: list[str]) -> bool:
     return ("//example.org" in " ".join(arguments) + settings) and "connect_to =" not in settings
 
 
-def main(place: str, address: str = "") -> None:
+def main(place: str, address: str = "", *modules: str) -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with whoever started it, in any case
     _import_everything()
+    for module in modules:
+        importlib.import_module(module)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(place)
         listener.listen()
+        gc.collect()
+        gc.freeze()  # what is here now is left alone, also at the end
         print("ready", flush=True)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
         while True:
             connection = listener.accept()[0]
-            message, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+            message, streams = _received(connection)
             if os.fork() == 0:
                 listener.close()
-                _become(json.loads(message), streams, connection, address)
+                _become(message, streams, connection, address)
+                return
             for stream in streams:
                 os.close(stream)
             connection.close()
+
+
+def _received(connection: socket.socket) -> tuple[list[Any], list[int]]:
+    text, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+    while True:
+        try:
+            return json.loads(text), streams
+        except json.JSONDecodeError:  # there is more of it
+            text += connection.recv(1 << 16)
 
 
 def _import_everything() -> None:
@@ -125,20 +209,21 @@ def _import_everything() -> None:
 
     for name in orienteer.__all__:
         getattr(orienteer, name)
-    orienteer.policies.all_policies()
+    for module in pkgutil.iter_modules(orienteer.policies.__path__):  # ours alone: no plug-in is loaded beforehand
+        importlib.import_module(f"orienteer.policies.{module.name}")
     orienteer.cli.main.command_line()
     warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
 
 
-def _become(message: list[str], streams: list[int], connection: socket.socket, address: str) -> None:
+def _become(message: list[Any], streams: list[int], connection: socket.socket, address: str) -> None:
     """What a new process would be, from here to its end."""
+    folder, columns, *arguments = message
+    if arguments[:1] == [_PROCESS]:
+        return _become_an_orphan(folder, arguments[1], arguments[2:], streams, connection)
     code = 1
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        folder, os.environ["COLUMNS"], *arguments = message
-        os.chdir(folder)
+        _take_over(folder, streams)
+        os.environ["COLUMNS"] = columns
         if arguments == ["--page"]:
             _run_page()
             code = 0
@@ -151,6 +236,33 @@ def _become(message: list[str], streams: list[int], connection: socket.socket, a
         sys.stderr.flush()
         connection.send(str(code).encode())
         os._exit(code)
+
+
+def _take_over(folder: str, streams: list[int]) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(folder)
+
+
+def _become_an_orphan(
+    folder: str, environment: dict[str, str], arguments: list[str], streams: list[int], connection: socket.socket
+) -> None:
+    """One more fork: the process between is gone at once, and whoever asked adopts this one. It ends as Python does."""
+    between = os.getpid()
+    if os.fork() != 0:
+        os._exit(0)
+    while os.getppid() == between:
+        time.sleep(0.0005)
+    connection.send(str(os.getpid()).encode())
+    connection.close()
+    _take_over(folder, streams)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[0] = folder
+    module, *sys.argv[1:] = arguments
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def _run_command(arguments: list[str]) -> int:

@@ -23,7 +23,7 @@ for name in [name for name in dir(select) if "epoll" in name.lower()]:
 
 def run(program: str, *arguments: object) -> str:
     ended = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=280, check=False
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import orienteer as ori
+
+pytestmark = pytest.mark.long
 
 CLIENT = """
 from __future__ import annotations
@@ -55,9 +59,10 @@ def searched(folder: str) -> list[str]:
 def checked(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "client.py").write_text(program)
     package = Path(ori.__file__).parents[1]
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", "client.py"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file="]
+    command += ["--cache-dir", str(Path(__file__).parents[1] / ".mypy_cache" / "client"), "client.py"]
     environment = {**os.environ, "MYPYPATH": str(package)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
 
 
 def test_a_strict_program_and_every_public_name_has_a_type(tmp_path: Path) -> None:

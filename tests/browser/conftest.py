@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.web.conftest import address, small_crawl
 
@@ -18,7 +18,8 @@ __all__ = ["address", "small_crawl"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
-_PATIENCE_MS = 10_000
+_PATIENCE_MS = 300_000
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 def browser_path() -> str | None:

@@ -19,7 +19,7 @@ from tests.live.live_crawls import crawled
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
-_PATIENCE_MS = 30_000
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +57,13 @@ def n_drawn(page: Page) -> int:
 
 
 def phase(page: Page, text: str) -> None:
-    expect(page.locator(".phase")).to_have_text(text, timeout=_PATIENCE_MS)
+    expect(page.locator(".phase")).to_have_text(text)
 
 
 def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCrawl, page: Page) -> None:
     page.goto("/crawl")
     phase(page, "Running")
-    expect(page.locator("svg.drawing")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(page.locator("svg.drawing")).to_be_visible()
     before = n_drawn(page)
     wait_until(lambda: n_drawn(page) > before + 20)
     description = page.locator("svg.drawing").get_attribute("aria-label") or ""
@@ -88,7 +88,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
 def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page: Page) -> None:
     page.goto("/crawl")
     first = page.locator(".next li").first
-    expect(first).to_be_visible(timeout=_PATIENCE_MS)
+    expect(first).to_be_visible()
     expect(first.locator(".why")).to_contain_text(re.compile("links? to it|a seed"))
     wait_until(lambda: n_drawn(page) > 0)  # stopped before any page is stored, it has not begun
     page.get_by_role("button", name="Stop").click()

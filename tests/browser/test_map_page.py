@@ -13,8 +13,6 @@ from tests.browser.conftest import DESKTOP, PHONE
 from tests.web.live_server import served
 from tests.web.wide_crawl import many_hosts, written_crawl
 
-_COMPILING_MS = 60_000  # the first map of all on a machine
-
 
 @pytest.fixture(scope="module", params=[5, 5_000], ids=["5-hosts", "5000-hosts"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -27,7 +25,7 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def open_map(page: Page) -> Any:
     """The map, drawn; its data."""
     page.goto("/map")
-    expect(page.locator("#map-state")).to_be_empty(timeout=_COMPILING_MS)
+    expect(page.locator("#map-state")).to_be_empty()
     return page.request.get("/api/map").json()
 
 
@@ -41,6 +39,9 @@ def middle_of(page: Page, told: Any, place: int) -> tuple[float, float]:
     scale = min((box["width"] - 40) / 2 / right, (box["height"] - 56) / 2 / bottom, 64)
     region = regions[place]
     return box["x"] + box["width"] / 2 + scale * region["x"], box["y"] + box["height"] / 2 + scale * region["y"]
+
+
+_NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def colours(page: Page) -> dict[str, float]:
@@ -59,7 +60,7 @@ def colours(page: Page) -> dict[str, float]:
       }
       return found;
     }"""
-    page.wait_for_timeout(100)  # it is drawn in the next frame
+    page.evaluate(_NEXT_FRAME)
     return dict(page.evaluate(count))
 
 

@@ -19,9 +19,11 @@ from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import Done
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 COMMAND = [sys.executable, "-m", "orienteer"]
-PATIENCE_S = 60.0
+
+_BUSY = "preparing (first run: compiling, once)…"
 
 # Everything but line ends that a terminal would obey.
 CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -36,7 +38,7 @@ def options(web: FakeWeb, *more: object) -> list[str]:
 @contextlib.contextmanager
 def started(*arguments: object, cwd: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """The command, under way; killed if it should outlive the with-statement."""
-    process = subprocess.Popen(
+    process = ReadyPopen(
         [*COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, cwd=cwd, env={**os.environ, "COLUMNS": "100", **environment},
     )  # fmt: skip
@@ -57,7 +59,7 @@ def ended(process: subprocess.Popen[str]) -> Done:
 
 def without_patience(stderr: str) -> str:
     """What was said, but for the line that a busy machine is prepared slowly."""
-    return re.sub(r"^preparing…\n", "", stderr)
+    return stderr.removeprefix(f"{_BUSY}\n")
 
 
 def wait_until(happened: Callable[[], Any]) -> None:
@@ -134,7 +136,10 @@ _PIECES = re.compile(r"\x1b\[(\??[0-9;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)|(\x1
 
 
 def screen(written: str) -> list[str]:
-    """The lines that are to be seen after all that was written; knows what Rich writes, and refuses the rest."""
+    """The lines that are to be seen after all that was written; knows what Rich writes, and refuses the rest.
+
+    Left out is that a busy machine is prepared slowly.
+    """
     lines, row, column = [""], 0, 0
     for argument, order, end, text, unknown in _PIECES.findall(written):
         assert not unknown, "an escape sequence of a kind that is not known here"
@@ -154,4 +159,4 @@ def screen(written: str) -> list[str]:
             lines[row] = ""
         else:
             assert order == "m" or argument == "?25", f"what is {argument}{order}?"
-    return [line.rstrip() for line in lines]
+    return [line.rstrip() for line in lines if not line.startswith(_BUSY)]

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
-from tests.ready_process import ReadyProcess
-
-
-@cache
-def _ready() -> ReadyProcess:
-    return ReadyProcess()
+from tests.ready_process import ready
 
 
 def orienteer(*arguments: object, code: int = 0, columns: int = 100) -> subprocess.CompletedProcess[str]:
-    done = _ready().run([str(argument) for argument in arguments], columns)
+    done = ready().run([str(argument) for argument in arguments], columns)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -43,6 +37,6 @@ class Done(NamedTuple):
 
 def orienteer_each(commands: Sequence[Sequence[object]]) -> list[subprocess.CompletedProcess[str]]:
     """Many commands, one after the other."""
-    done = [_ready().run([str(argument) for argument in command], columns=100) for command in commands]
+    done = [ready().run([str(argument) for argument in command], columns=100) for command in commands]
     assert not any("Traceback" in one.stderr for one in done)
     return done

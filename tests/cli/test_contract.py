@@ -22,6 +22,7 @@ from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, orienteer_each
 from tests.cli.test_help import COMMANDS, GROUPS
 from tests.imports.collections_made import response, write
+from tests.ready_process import PATIENCE_S, ReadyPopen
 from tests.topics.small_topics import EXAMPLES, topic_file, write_examples
 
 SRC = Path(ori.__file__).parent
@@ -112,14 +113,14 @@ def test_every_command_prints_one_json_document(world: dict[str, Any]) -> None:
 
 def test_serve_says_where_it_is(world: dict[str, Any]) -> None:
     command = [sys.executable, "-m", "orienteer", "serve", str(world["folder"] / "crawl"), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         text = ""
         while not text.endswith("}\n"):
             text += process.stdout.readline()
         facts = json.loads(text)
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
     assert facts["address"] == f"http://127.0.0.1:{facts['port']}/"
 
 
@@ -205,7 +206,7 @@ def completed(*words: str) -> list[str]:
     environment = {**os.environ, "_ORIENTEER_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(("orienteer", *words))}
     environment["COMP_CWORD"] = str(len(words))
     command = [sys.executable, "-m", "orienteer"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60).stdout.split()
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S).stdout.split()
 
 
 def test_commands_and_options_are_completed() -> None:
@@ -218,13 +219,13 @@ def test_commands_and_options_are_completed() -> None:
 def test_there_is_a_script_for_each_shell(shell: str, tmp_path: Path) -> None:
     environment = {**os.environ, "_ORIENTEER_COMPLETE": f"source_{shell}"}
     done = subprocess.run(
-        [sys.executable, "-m", "orienteer"], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "orienteer"], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert f"_ORIENTEER_COMPLETE=complete_{shell}" in done.stdout
     program = shutil.which(shell)
     if program is not None:
         (tmp_path / "script").write_text(done.stdout)
-        subprocess.run([program, "-n", str(tmp_path / "script")], check=True, timeout=60)  # its syntax is right
+        subprocess.run([program, "-n", str(tmp_path / "script")], check=True, timeout=PATIENCE_S)  # its syntax is right
 
 
 def test_a_shell_can_ask_for_its_script() -> None:
@@ -232,6 +233,6 @@ def test_a_shell_can_ask_for_its_script() -> None:
     if bash is None:
         pytest.skip("there is no bash here")
     script = f"{sys.executable} -m orienteer --show-completion; exit $?"
-    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0
     assert "complete -o default -F _orienteer_completion orienteer" in done.stdout

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from orienteer.graph.link_graph import LinkGraph
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_patience
 from tests.cli.run import Done, orienteer, orienteer_each, refused
 from tests.live.live_crawls import Told
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 SEED = "http://a.test/"
 PLACES = {
@@ -461,19 +463,17 @@ def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path) ->
 
 def test_a_reader_that_leaves_early(web: FakeWeb, tmp_path: Path) -> None:
     crawl_command = [*COMMAND, "crawl", SEED, *options(web, "-o", "c")]
-    with subprocess.Popen(
-        crawl_command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    ) as process:
+    with ReadyPopen(crawl_command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         assert without_patience(process.stderr.read()) == ""
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert (tmp_path / "c" / "report.json").exists()
 
 
 def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
-    places = {SEED: "<a href=/b>b</a>", "http://a.test/b": Answer("late", delay_s=300.0)}
+    places = {SEED: "<a href=/b>b</a>", "http://a.test/b": Answer("late", held_until=threading.Event())}
     with (
         FakeWeb(MadeSite(places)) as web,
         started("crawl", SEED, *options(web, "--metrics", "0", "--json"), cwd=tmp_path) as process,
@@ -484,7 +484,7 @@ def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
         assert found is not None, line
 
         def is_told() -> bool:
-            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE_S)
             connection.request("GET", "/metrics")
             text = connection.getresponse().read().decode()
             connection.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tests.cli.live_process import (
 )  # fmt: skip
 from tests.cli.run import orienteer
 from tests.live.live_crawls import Told
+from tests.ready_process import PATIENCE_S
 
 SEED = "http://a.test/"
 SLOW = [f"http://a.test/slow{k}" for k in range(3)]
@@ -32,16 +34,19 @@ LATER = [f"http://a.test/later{k}" for k in range(3)]
 
 
 class Web(FakeWeb):
-    """A page, three that take their time, and one behind each of them."""
+    """A page, three that come once they are released, and one behind each of them."""
 
-    def __init__(self, delay_s: float) -> None:
-        self.delay_s = delay_s
+    def __init__(self) -> None:
+        self._released = threading.Event()
         links = "".join(f"<a href={url}>slow</a>" for url in SLOW)
         places = {SEED: links} | dict.fromkeys(SLOW, self.slow) | dict.fromkeys(LATER, "here at last")
         super().__init__(MadeSite(places))
 
     def slow(self, host: str, target: str, _: RequestHeaders) -> Answer:
-        return Answer(f"<a href={target.replace('slow', 'later')}>later</a>", delay_s=self.delay_s)
+        return Answer(f"<a href={target.replace('slow', 'later')}>later</a>", held_until=self._released)
+
+    def release(self) -> None:
+        self._released.set()
 
     def all_are_awaited(self) -> bool:
         return all(self.count(url) for url in SLOW)
@@ -54,9 +59,10 @@ def report_of(folder: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path: Path) -> None:
-    with Web(delay_s=2.0) as web, started("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as process:
+    with Web() as web, started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process:
         wait_until(web.all_are_awaited)
         process.send_signal(number)
+        web.release()
         done = ended(process)
         assert done.returncode == 3
         assert "not reached: it was interrupted" in done.stdout
@@ -65,7 +71,6 @@ def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path:
         assert told.fetched_urls() == {SEED, *SLOW}
         assert not any(web.count(url) for url in LATER)
         assert report_of(tmp_path / "c")["stopped_because"] == "interrupted"
-        web.delay_s = 0.0
         orienteer("crawl", tmp_path / "c")
         assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
         assert all(web.count(url) == 1 for url in (SEED, *SLOW, *LATER))
@@ -73,8 +78,8 @@ def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path:
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     with (
-        Web(delay_s=300.0) as web,
-        started("crawl", SEED, *options(web, "-o", "c", "--timeout", "200"), cwd=tmp_path) as process,
+        Web() as web,
+        started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process,
     ):
         wait_until(web.all_are_awaited)
         signalled_until_it_ends(process)
@@ -82,7 +87,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         assert done.returncode in (3, -signal.SIGINT)  # the last signal may come when Python is leaving already
         assert "it was interrupted" in done.stdout
         assert Told(tmp_path / "c").fetched_urls() == {SEED}
-        web.delay_s = 0.0
+        web.release()
         orienteer("crawl", tmp_path / "c")
         assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
         assert web.count(SEED) == 1
@@ -92,13 +97,14 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 def test_whoever_is_not_to_be_hung_up_on_goes_on(tmp_path: Path) -> None:
     """As with nohup: a SIGHUP that was ignored before stays ignored."""
-    with Web(delay_s=1.0) as web:
+    with Web() as web:
         command = ["nohup", "setsid", "-w", *_command(web)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
             wait_until(web.all_are_awaited)
             holder = int((tmp_path / "c" / "crawl.lock").read_text())
             subprocess.run(["kill", "-HUP", str(holder)], check=True)
-            process.communicate(timeout=60)
+            web.release()
+            process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0
         assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
 
@@ -106,7 +112,7 @@ def test_whoever_is_not_to_be_hung_up_on_goes_on(tmp_path: Path) -> None:
 def _command(web: FakeWeb) -> list[str]:
     from tests.cli.live_process import COMMAND
 
-    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c")]
+    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c", "--timeout", 3000)]
 
 
 def test_a_crawl_calls_only_kernels_that_were_compiled_for_it(tmp_path: Path) -> None:
@@ -159,7 +165,7 @@ def orienteer_script(script: str, *arguments: Path) -> str:
     import sys
 
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -168,12 +174,13 @@ def orienteer_script(script: str, *arguments: Path) -> str:
 
 
 def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
-    with Web(delay_s=1.0) as web, Terminal("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as terminal:
+    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
         terminal.read_until("3 under way")
         terminal.read_until("╯")
         shown = screen(terminal.written)
         assert any("Ctrl-C finishes what is under way" in line for line in shown)
         assert any(line.startswith("╭─ c ─") for line in shown)
+        web.release()
         assert terminal.read_to_the_end() == 0
     left = screen(terminal.written)
     assert left[0].startswith("goal      reached: nothing is left to fetch")
@@ -185,8 +192,8 @@ def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
 def test_keys_in_a_terminal(tmp_path: Path) -> None:
     """Ctrl-C, and again."""
     with (
-        Web(delay_s=300.0) as web,
-        Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", "200"), cwd=tmp_path) as terminal,
+        Web() as web,
+        Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal,
     ):
         terminal.read_until("3 under way")
         terminal.press("\x03")
@@ -199,9 +206,10 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
-    with Web(delay_s=2.0) as web, Terminal("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path) as terminal:
+    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
         terminal.read_until("3 under way")
         terminal.hang_up()
-        assert terminal.process.wait(60) == 3
+        web.release()
+        assert terminal.process.wait(PATIENCE_S) == 3
     assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW}
     assert report_of(tmp_path / "c")["stopped_because"] == "interrupted"

@@ -10,6 +10,9 @@ import pytest
 
 from tests.cli.run import orienteer, refused
 from tests.fake_web.client import fetch
+from tests.ready_process import PATIENCE_S, ReadyPopen
+
+pytestmark = pytest.mark.long
 
 PARTS = (
     "1. Where to start",
@@ -98,10 +101,9 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
     assert "there is something already" in refused("demo", "--keep", tmp_path)
 
 
-@pytest.mark.timeout(240)
 def test_the_pages_stay_open() -> None:
     command = [sys.executable, "-m", "orienteer", "demo", "--serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
             said = ""
@@ -117,12 +119,12 @@ def test_the_pages_stay_open() -> None:
             assert b"The iron bridge" in body
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_the_town_alone_can_be_crawled_as_it_says(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "orienteer", "demo", "--town"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             said = [process.stdout.readline() for _ in range(3)]
@@ -134,7 +136,7 @@ def test_the_town_alone_can_be_crawled_as_it_says(tmp_path: Path) -> None:
             assert "20 fetched" in report
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
 

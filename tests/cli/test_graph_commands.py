@@ -6,13 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer, refused
 from tests.imports.collections_made import response, write
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
 
 def test_a_full_disk_leaves_no_half_graph(tmp_path: Path) -> None:
     limited = f"ulimit -f 8; exec {sys.executable} -m orienteer graph generate {tmp_path}/web.txt -n 5000"
-    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert "File too large" in done.stderr
@@ -108,10 +109,10 @@ def test_a_full_disk_leaves_no_half_graph(tmp_path: Path) -> None:
 
 def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "orienteer", "graph", "generate", str(tmp_path / "web"), "-n", "30000000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    process = ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: process.worked_s() > 0.5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert said == "orienteer: interrupted\n"
     assert list(tmp_path.iterdir()) == []
@@ -119,6 +120,6 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(web: Path) -> None:
     pipe = f"{sys.executable} -m orienteer graph info {web} --json --top 2000 | head -1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.stderr == ""
     assert done.stdout == "{\n"

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.cli.run import orienteer
+
 COMMANDS = [
     [],
     ["demo"],
@@ -38,8 +40,7 @@ GROUPS = (["graph"], ["topic"])
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_has_help_and_leaf_commands_an_example(command: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", "orienteer", *command, "--help"], capture_output=True, text=True)
-    assert done.returncode == 0
+    done = orienteer(*command, "--help")
     assert "Usage:" in done.stdout
     if command and command not in GROUPS:
         assert f"Example: orienteer {' '.join(command)}" in done.stdout

@@ -20,6 +20,7 @@ import pytest
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.faults.test_full_disk import COME_AGAIN, FULL, small_disk
 from tests.imports.collections_made import record, response, wat, write, write_wacz
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 __all__ = ["small_disk"]  # a fixture
 
@@ -185,13 +186,13 @@ def test_an_import_that_is_stopped_leaves_no_crawl_and_can_be_made_again(number:
     feeder = threading.Thread(target=feed, args=[fifo])
     feeder.start()
     command = [sys.executable, "-m", "orienteer", "import", str(fifo), "-o", str(tmp_path / "crawl")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not leftovers(tmp_path):
             time.sleep(0.01)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
     os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # the feeder may wait for a reader that never came
-    feeder.join(timeout=60)
+    feeder.join()
     assert not (tmp_path / "crawl").exists()
     if number != signal.SIGKILL:
         assert (process.returncode, stderr) == (130, "orienteer: interrupted\n")

@@ -17,6 +17,7 @@ from orienteer.cli.metrics_server import Published, check_metrics, serving
 from orienteer.errors import InputError
 from orienteer.live.figures import Figures
 from tests.cli.test_crawl_display import FIGURES
+from tests.ready_process import PATIENCE_S
 
 
 class Answer(NamedTuple):
@@ -27,7 +28,7 @@ class Answer(NamedTuple):
 
 def get(port: int | None, path: str = "/metrics", method: str = "GET") -> Answer:
     assert port is not None
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
         connection.request(method, path)
         answer = connection.getresponse()

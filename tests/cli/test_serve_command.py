@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.cli.run import one_line, orienteer_each
+from tests.ready_process import PATIENCE_S, ReadyPopen
 from tests.search.small_webs import HandmadeCrawl, page
 
 
@@ -28,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def serving(*arguments: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address that it prints, and the process."""
     command = [sys.executable, "-m", "orienteer", "serve", *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().split()[-1]
@@ -47,7 +48,7 @@ def test_it_prints_its_address_and_ends_in_good_order(folder: Path, sign: signal
         assert answer.status_code == 200
         assert "orienteer index" in answer.text  # there is none yet
         process.send_signal(sign)
-        _, stderr = process.communicate(timeout=20)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, stderr) == (0, "")
 
 

@@ -18,8 +18,8 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.docs.blocks import Block, missing_line
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
-PATIENCE_S = 120.0
 # Commands that stay until they are told to end: they are real processes, and are asked for what they show.
 _STAYS = re.compile(r"^(orienteer (?:serve|demo --town)|python -m orienteer\.fake_web)\b")
 _TOWN_PORT = ":8642"
@@ -53,7 +53,7 @@ class PageRunner:
             process.send_signal(signal.SIGINT)
         for process in self._staying:
             try:
-                process.wait(20)
+                process.wait(PATIENCE_S)
             finally:
                 process.kill()
                 process.communicate()
@@ -122,7 +122,7 @@ class PageRunner:
         start = [sys.executable, "-m", "orienteer", *arguments[1:]]
         if "serve" in arguments and "--port" not in arguments:
             start += ["--port", "0"]
-        process = subprocess.Popen(
+        process = ReadyPopen(
             start if arguments[0] == "orienteer" else [sys.executable, *arguments[1:]], cwd=self.folder,
             env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -142,7 +142,9 @@ class PageRunner:
         place = urlsplit(address)
         here = place._replace(netloc=f"127.0.0.1:{place.port}").geturl()
         request = urllib.request.Request(here, headers={"Host": place.netloc})
-        with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(
+            request, timeout=PATIENCE_S
+        ) as answer:
             assert answer.status == 200
         if "--town" in arguments:
             self._town = f":{place.port}"

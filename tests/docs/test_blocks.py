@@ -20,6 +20,8 @@ from tests.docs.example_site import ExampleSite
 from tests.docs.page_runner import PageRunner
 from tests.ready_process import client
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES if "reference" not in path.relative_to(ROOT).parts]

@@ -11,6 +11,8 @@ import pytest
 
 from tests.docs.how_to_policy import clone, law_command, policy_file
 
+pytestmark = pytest.mark.long
+
 BROKEN = {
     "bad from the beginning": (
         "self._n_links: Counter[int] = Counter()",
@@ -37,7 +39,7 @@ def test_the_command_finds_a_policy_that_breaks_its_promise(how: str, tmp_path: 
         "PYTEST_ADDOPTS": "-x --tb=line",
     }
     done = subprocess.run(
-        ["bash", "-c", law_command()], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240
+        ["bash", "-c", law_command()], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed" in done.stdout, done.stdout

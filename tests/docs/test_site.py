@@ -23,6 +23,8 @@ from orienteer.seeds.seed_method import METHODS
 from orienteer.topics.topic import TOPICS
 from tests.cli.run import orienteer_each
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -35,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, folder)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", folder / "docs", folder / "site"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return folder / "site"

@@ -38,7 +38,7 @@ def test_it_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(TOUR, as_version=4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the machinery, which leaves its sockets and loops open
-        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
         asyncio.set_event_loop(None)
     said = {cell.source.splitlines()[-1]: shown(cell) for cell in notebook.cells if cell.cell_type == "code"}
     assert said["web"].startswith("<LinkGraph: 20,000 pages")

@@ -15,6 +15,8 @@ from orienteer.policies.context_graph import ContextGraph
 from tests.conftest import random_web
 from tests.policies.topics import FOCUSED, labelled
 
+pytestmark = pytest.mark.long
+
 
 def test_a_harvest_is_counted() -> None:
     targets = np.array([False, True, True, False, True])

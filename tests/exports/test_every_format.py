@@ -23,6 +23,7 @@ from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 from tests.exports.crawls import hostile_crawl, plain_crawl
+from tests.ready_process import PATIENCE_S, ReadyPopen
 from tests.search.small_webs import SETTINGS, HandmadeCrawl
 from tests.small_disk import small_disk_at
 
@@ -263,8 +264,8 @@ def test_a_process_that_is_killed(tmp_path: Path, large_crawl: Path) -> None:
     for wait_s in (0.0, 0.02, 0.05):
         out.write_text("old")
         command = [sys.executable, "-m", "orienteer", "export", large_crawl, "-f", "jsonl", "-o", out, "--force"]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            until = time.monotonic() + 60
+        with ReadyPopen(command, stdout=subprocess.DEVNULL) as process:
+            until = time.monotonic() + PATIENCE_S
             while process.poll() is None and not list(tmp_path.glob(".new-*")) and time.monotonic() < until:
                 time.sleep(0.001)
             time.sleep(wait_s)

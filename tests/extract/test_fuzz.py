@@ -92,7 +92,7 @@ more_hostile = {
 }
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("html", (hostile | more_hostile).values(), ids=hostile | more_hostile)
 def test_hostile_pages_of_megabytes(html):
     assert_sound(html)

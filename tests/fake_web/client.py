@@ -31,11 +31,11 @@ def request_for(url: str, method: str = "GET", more: str = "") -> bytes:
 
 
 def exchange(
-    port: int, request: bytes, max_bytes: int = 1 << 20, patience_s: float = 10.0, patience_at_first_s: float = 10.0
+    port: int, request: bytes, max_bytes: int = 1 << 20, patience_s: float = 300.0, patience_at_first_s: float = 300.0
 ) -> Received:
     """Send bytes on a new connection and read until the server closes it or a limit is reached."""
     parts, n_bytes = [], 0
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
         connection.sendall(request)
         while n_bytes < max_bytes:
             connection.settimeout(patience_s if parts else patience_at_first_s)
@@ -55,7 +55,7 @@ def exchange(
 def fetch(port: int, url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
     """Status, headers (lower-case names) and body, as Python's own client reads them."""
     host, target = place_of(url)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         connection.request(method, target, headers={"Host": host})
         response = connection.getresponse()

@@ -43,7 +43,7 @@ def web(site: ChangingSite) -> Iterator[FakeWeb]:
 def ask(web: FakeWeb, url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body; underscores in names of headers are hyphens."""
     host, target = place_of(url)
-    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=300)
     try:
         more = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request("GET", target, headers={"Host": host, **more})

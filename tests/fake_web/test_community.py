@@ -204,7 +204,6 @@ def test_a_week_passes() -> None:
     assert len(changes.edited) < 0.05 * len(site.urls())
 
 
-@pytest.mark.timeout(120)
 def test_a_crawl_proves_enough_without_staying_in_the_calendar(tmp_path: Path) -> None:
     with FakeWeb(ChangingSite(CommunitySite(), "etag")) as web:
         home = seen_at(HOME, web.port)
@@ -233,12 +232,12 @@ def test_from_the_shell() -> None:
         assert seen_at(at(COURIER), port).encode() in body
         process.send_signal(signal.SIGINT)
         assert f"In a browser: {seen_at(HOME, port)}" in process.stdout.read()
-        assert process.wait(10) == 0
+        assert process.wait(300) == 0
 
 
 @pytest.mark.parametrize("arguments", [[], ["web.npz", "--community"]])
 def test_from_the_shell_one_web_must_be_named(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "orienteer.fake_web", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert "--community" in done.stderr

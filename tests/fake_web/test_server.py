@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import http.client
 import socket
+import threading
 import time
 
 import pytest
@@ -61,14 +62,14 @@ def test_head_is_get_without_the_body():
 
 def test_a_connection_is_kept_and_closed_when_asked():
     with FakeWeb(one_page("<p>hello")) as web:
-        connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=300)
         for _ in range(3):
             connection.request("GET", "/hello", headers={"Host": "a.test"})
             assert connection.getresponse().read() == b"<p>hello"
         connection.close()
         assert web.max_open_per_host == {"a.test": 1}
         assert web.count(HELLO) == 3
-        assert exchange(web.port, request_for(HELLO), patience_s=0.1).end == "silence"
+        assert exchange(web.port, request_for(HELLO), patience_s=0.5).end == "silence"
         assert exchange(web.port, request_for(HELLO, more=CLOSE)).end == "closed"
         assert exchange(web.port, b"GET /hello HTTP/1.0\r\nHost: a.test\r\n\r\n").end == "closed"
 
@@ -86,7 +87,7 @@ def test_pipelined_requests_are_answered_in_order_even_behind_a_slow_one():
 
 def test_requests_may_come_in_pieces_and_answers_wait_for_a_reader():
     large = "@" * 3_000_000
-    with FakeWeb(one_page(large)) as web, socket.create_connection(("127.0.0.1", web.port), timeout=10) as connection:
+    with FakeWeb(one_page(large)) as web, socket.create_connection(("127.0.0.1", web.port), timeout=300) as connection:
         for k in request_for(HELLO) * 2 + request_for(HELLO, more=CLOSE):
             connection.sendall(bytes([k]))
         n_bytes = 0
@@ -131,7 +132,7 @@ def test_open_connections_and_requests_under_way_are_counted_by_host():
     with FakeWeb(MadeSite({"http://a.test/": held, "http://b.test/": held, "http://c.test/": "c"})) as web:
         with contextlib.ExitStack() as stack:
             for url in ("http://a.test/", "http://a.test/", "http://b.test/", "http://c.test/", "http://c.test/"):
-                connection = stack.enter_context(socket.create_connection(("127.0.0.1", web.port), timeout=10))
+                connection = stack.enter_context(socket.create_connection(("127.0.0.1", web.port), timeout=300))
                 connection.sendall(request_for(url))
                 assert connection.recv(1) in (b"x", b"H")
             assert +web.n_open == {"a.test": 2, "b.test": 1, "c.test": 2}
@@ -152,7 +153,7 @@ def test_connections_one_after_the_other_count_as_one():
 
 def test_a_connection_counts_for_the_host_of_its_latest_request():
     with FakeWeb(MadeSite({})) as web:
-        exchange(web.port, b"".join(request_for(f"http://{host}.test/") for host in "abab"), patience_s=0.1)
+        exchange(web.port, b"".join(request_for(f"http://{host}.test/") for host in "abab"), patience_s=0.5)
         assert web.max_open_per_host == {"a.test": 1, "b.test": 1}
 
 
@@ -162,9 +163,17 @@ def test_a_delay_comes_before_the_answer():
         assert fetch(web.port, HELLO)[2] == b"hello"
 
 
+def test_an_answer_can_be_held_until_it_is_released():
+    released = threading.Event()
+    with FakeWeb(one_page(Answer("hello", held_until=released))) as web:
+        assert exchange(web.port, request_for(HELLO), patience_at_first_s=0.1).end == "silence"
+        released.set()
+        assert fetch(web.port, HELLO)[2] == b"hello"
+
+
 def test_a_slow_body_drips_behind_its_headers():
     with FakeWeb(one_page(Answer("hello" * 100, bytes_per_s=0.01))) as web:
-        received = exchange(web.port, request_for(HELLO), patience_s=0.2)
+        received = exchange(web.port, request_for(HELLO), patience_s=0.5)
         assert received.data.endswith(b"\r\n\r\nh")
         assert received.end == "silence"
     with FakeWeb(one_page(Answer("hello" * 10, bytes_per_s=1000))) as web:
@@ -173,7 +182,7 @@ def test_a_slow_body_drips_behind_its_headers():
 
 def test_slow_headers_drip_too():
     with FakeWeb(one_page(Answer("hello", bytes_per_s=0.01, drips_head=True))) as web:
-        assert exchange(web.port, request_for(HELLO), patience_s=0.2).data == b"H"
+        assert exchange(web.port, request_for(HELLO), patience_s=0.5).data == b"H"
 
 
 def test_a_body_can_be_cut():
@@ -203,7 +212,7 @@ def test_raw_bytes_are_sent_as_they_are():
 
 def test_silence_leaves_the_connection_open():
     with FakeWeb(one_page(Answer(raw=b"HTTP/1.1 200 OK\r\n", hold=True))) as web:
-        received = exchange(web.port, request_for(HELLO), patience_s=0.2)
+        received = exchange(web.port, request_for(HELLO), patience_s=0.5)
         assert (received.data, received.end) == (b"HTTP/1.1 200 OK\r\n", "silence")
 
 
@@ -302,10 +311,10 @@ def test_an_error_in_the_site_answers_500_and_is_raised_at_the_end():
 def test_the_end_closes_open_connections():
     web = FakeWeb(MadeSite({HELLO: "hello", "http://a.test/hold": Answer(raw=b"x", hold=True)}))
     with web:
-        idle = socket.create_connection(("127.0.0.1", web.port), timeout=10)
-        kept = socket.create_connection(("127.0.0.1", web.port), timeout=10)
+        idle = socket.create_connection(("127.0.0.1", web.port), timeout=300)
+        kept = socket.create_connection(("127.0.0.1", web.port), timeout=300)
         kept.sendall(request_for(HELLO))
-        held = socket.create_connection(("127.0.0.1", web.port), timeout=10)
+        held = socket.create_connection(("127.0.0.1", web.port), timeout=300)
         held.sendall(request_for("http://a.test/hold"))
         assert kept.recv(1 << 16).endswith(b"hello")
         assert held.recv(1 << 16) == b"x"
@@ -314,7 +323,7 @@ def test_the_end_closes_open_connections():
             assert connection.recv(1) == b""
         connection.close()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", web.port), timeout=10)
+        socket.create_connection(("127.0.0.1", web.port), timeout=300)
 
 
 def test_a_port_that_is_taken_or_none():

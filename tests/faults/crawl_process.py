@@ -18,8 +18,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
 from orienteer.store.page_row import PageRow
-
-PATIENCE_S = 120.0
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 # Many acknowledgements in a short time, no waiting for politeness, and no host is given up for its errors.
 HASTY: dict[str, dict[str, Any]] = {
@@ -29,7 +28,7 @@ HASTY: dict[str, dict[str, Any]] = {
 }
 
 
-class CrawlProcess(subprocess.Popen[str]):
+class CrawlProcess(ReadyPopen):
     """The command under way. Killed at the end of a with-statement, if it is still there."""
 
     def __init__(self, arguments: Sequence[object], prefix: Sequence[str] = ()) -> None:

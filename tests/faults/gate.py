@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.site import RequestHeaders, Site
-from tests.faults.crawl_process import PATIENCE_S, CrawlProcess
+from tests.faults.crawl_process import CrawlProcess
+from tests.ready_process import PATIENCE_S
 
 _FOR_EVER_S = 3600.0
 _LOOK_EVERY_S = 0.05

@@ -19,11 +19,12 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.faults.kills import until
 from tests.live.live_crawls import crawled
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
 N_KILLS = 3
 
 
-class EstimateProcess(subprocess.Popen[str]):
+class EstimateProcess(ReadyPopen):
     """`orienteer estimate` of a crawl folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -32,19 +33,18 @@ class EstimateProcess(subprocess.Popen[str]):
         super().__init__([*map(str, command), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def ended(self) -> tuple[int, dict[str, Any] | None]:
-        said, errors = self.communicate(timeout=120)
+        said, errors = self.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in errors, errors
         return self.returncode, json.loads(said) if self.returncode == 0 else None
 
 
-def test_an_estimate_that_is_killed_comes_to_the_same_end(tmp_path: Path) -> None:
+def test_an_estimate_that_is_killed_comes_to_the_same_end(tmp_path: Path, fresh_rng: random.Random) -> None:
     site = GraphSite(synthetic_web(600, mean_degree=8.0, rng=5), page_bytes=1000)
     hosts = site.graph.hosts
     assert hosts is not None
     pages = np.flatnonzero(hosts == np.argmax(np.bincount(hosts)))
     home = site.url_of(int(pages[np.argmax(site.graph.out_degrees()[pages])]))
     folder, whole = tmp_path / "crawl", tmp_path / "whole"
-    rng = random.Random()
     n_kills, n_pages = 0, 0
     with FakeWeb(Faulty(site, 0, (0.002, 0.02))) as web:
         settings = {"crawl": {"commit_every_s": 0.05, "workers": 4}}
@@ -56,7 +56,7 @@ def test_an_estimate_that_is_killed_comes_to_the_same_end(tmp_path: Path) -> Non
         n_before = len(web.requests)
         report = None
         while report is None:
-            n_wanted = len(web.requests) + rng.randint(1, 40)
+            n_wanted = len(web.requests) + fresh_rng.randint(1, 40)
             with EstimateProcess(folder) as process:
                 if n_kills < N_KILLS and until(process, lambda n=n_wanted: len(web.requests) >= n):
                     process.kill()

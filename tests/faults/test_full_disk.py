@@ -26,6 +26,8 @@ from tests.live.live_crawls import crawled
 from tests.small_disk import small_disk_at
 from tests.store.small_crawls import add_pages, check_pages
 
+pytestmark = pytest.mark.long
+
 FULL = "orienteer: the disk is full: "
 COME_AGAIN = "nothing acknowledged is lost, run the same command again when there is room\n"
 

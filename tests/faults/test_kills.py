@@ -18,6 +18,8 @@ from tests.faults.kills import Killer, Ordeal
 from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import crawled
 
+pytestmark = pytest.mark.long
+
 
 @dataclass(frozen=True)
 class Whole:
@@ -58,10 +60,10 @@ def check_unharmed(ordeal: Ordeal) -> None:
     [("certified", 1), ("certified", 16), ("fractional", 16), ("breadth-first", 1), ("breadth-first", 16)],
 )
 def test_a_crawl_that_is_killed_comes_to_the_same_end(
-    policy: str, workers: int, web: FakeWeb, whole: Whole, tmp_path: Path
+    policy: str, workers: int, web: FakeWeb, whole: Whole, tmp_path: Path, fresh_rng: random.Random
 ) -> None:
     command = crawl_of(web, tmp_path / "crawl", "--policy", policy, "--workers", workers)
-    ordeal = Killer(command, web, whole.duration_s, random.Random()).run(n_kills=3)
+    ordeal = Killer(command, web, whole.duration_s, fresh_rng).run(n_kills=3)
     check_unharmed(ordeal)
     assert outcomes(command.folder) == outcomes(whole.command.folder)
     check_archive(command.folder)
@@ -72,14 +74,14 @@ def test_a_crawl_that_is_killed_comes_to_the_same_end(
     assert list(command.folder.rglob(".new-*")) == []
 
 
-def test_kills_do_not_change_the_order(tmp_path: Path) -> None:
+def test_kills_do_not_change_the_order(tmp_path: Path, fresh_rng: random.Random) -> None:
     """With one worker, and no errors whose time decides when a page is tried again."""
     site = RoughWeb(n_pages=150, latency_s=(0.0, 0.01), errors=0.0)
     with FakeWeb(site) as web:
         settings = {"crawl": {"robots": True, "workers": 1}}
         crawled(web, site.seeds, tmp_path / "whole", settings=settings)
         command = crawl_of(web, tmp_path / "crawl", "--workers", 1)
-        killer = Killer(command, web, duration_s=2.0, rng=random.Random())
+        killer = Killer(command, web, duration_s=2.0, rng=fresh_rng)
         check_unharmed(killer.run(2, ["while pages are acknowledged", "while it comes to its end"]))
     assert order(command.folder) == order(tmp_path / "whole")
 

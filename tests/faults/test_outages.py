@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from orienteer.fake_web.answers import NOT_FOUND, Answer
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
 from orienteer.pages.states import PageState
@@ -19,6 +18,8 @@ from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged,
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import Told, crawled
+
+pytestmark = pytest.mark.long
 
 N_PAGES = 80
 
@@ -43,7 +44,7 @@ def test_a_web_that_comes_back_is_crawled_to_its_end(is_killed: bool, tmp_path: 
     with FakeWeb(site) as web:
         crawled(web, site.seeds, tmp_path / "whole", settings={"crawl": {"robots": True}})
     with ExitStack() as runs:
-        with FakeWebProcess(RoughWeb, errors=0.0) as server:
+        with FakeWeb(RoughWeb(errors=0.0)) as server:
             command = CrawlCommand(server.address, site.seeds, folder, retry={"back_off_s": 0.05})
             process = runs.enter_context(command.started())
             until_more(process, folder, 60)
@@ -53,7 +54,7 @@ def test_a_web_that_comes_back_is_crawled_to_its_end(is_killed: bool, tmp_path: 
             process = runs.enter_context(command.started())
         until_more(process, folder, 30, outcome="no connection")
         safe, n_before = acknowledged(folder), len(logged(folder))
-        with FakeWebProcess(RoughWeb, errors=0.0, port=server.port):
+        with FakeWeb(RoughWeb(errors=0.0), port=server.port):
             assert process.ended()[0] == 0
     assert outcomes(folder) == outcomes(tmp_path / "whole")
     assert safe.keys().isdisjoint(fetch["url"] for fetch in logged(folder)[n_before:])
@@ -74,11 +75,11 @@ class Ladder(Site):
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> None:
+def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path, fresh_rng: random.Random) -> None:
     """Its pages are blocked and say why; the other host's are all fetched. When it is back, it is too late."""
     folder, ladder = tmp_path / "crawl", Ladder()
     with ExitStack() as runs, FakeWeb(ladder) as stays:
-        with FakeWebProcess(Ladder, stays.address) as goes:
+        with FakeWeb(Ladder(stays.address)) as goes:
             here, gone = stays.address, goes.address
             ladder.other = gone
             options = ("--allow-private", "--workers", 2, "--connections", 1, "--delay", 0.03)
@@ -86,7 +87,7 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> 
             retry = {"give_up_after": 6, "back_off_s": 0.3, "max_back_off_s": 0.3}
             command = CrawlCommand(None, seeds, folder, *options, retry=retry)
             process = runs.enter_context(command.started())
-            until_more(process, folder, random.Random().randint(5, 20), gone)
+            until_more(process, folder, fresh_rng.randint(5, 20), gone)
         if is_killed:
             until_more(process, folder, 2, gone, "no connection")
             process.kill()
@@ -102,7 +103,7 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path) -> 
             assert row.outcome in ("host given up", "no connection", "broken answer")
         check_archive(folder)
         before, n_before = acknowledged(folder), len(logged(folder))
-        with FakeWebProcess(Ladder, here, port=goes.port):
+        with FakeWeb(Ladder(here), port=goes.port):
             command.run()
     assert acknowledged(folder) == before
     assert len(logged(folder)) == n_before

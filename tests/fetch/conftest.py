@@ -15,8 +15,8 @@ from tests.fetch.servers import Script, ScriptedServer
 
 
 def loopback(**settings) -> FetchSettings:
-    """Settings for servers on loopback, with short time limits."""
-    return FetchSettings(**{"allow_private": True, "timeout_s": 10, "connect_timeout_s": 5, **settings})
+    """Settings for servers on loopback; a test that wants a time-out says so."""
+    return FetchSettings(**{"allow_private": True, "timeout_s": 300, "connect_timeout_s": 300, **settings})
 
 
 def fetched(fetcher: LibcurlFetcher, *requests: Request | str) -> list[Fetched]:

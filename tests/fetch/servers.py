@@ -124,7 +124,7 @@ class KeepAliveServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._ready.wait(10)
+        self._ready.wait()
         return self
 
     def __exit__(self, *_: object) -> None:

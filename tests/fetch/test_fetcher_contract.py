@@ -29,7 +29,7 @@ class TestLibcurl(FetcherContract):
     def opened(self, pages: Mapping[str, Kept], folder: Path) -> Iterator[Fetcher]:
         site = MadeSite({url: Answer(kept.body, kept.status, kept.headers, None) for url, kept in pages.items()})
         with FakeWeb(site) as web:
-            settings = FetchSettings(connect_to=web.address, timeout_s=30.0)
+            settings = FetchSettings(connect_to=web.address, timeout_s=300.0)
             with closing(make_fetcher(settings)) as fetcher:
                 yield fetcher
 

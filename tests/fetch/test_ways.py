@@ -41,7 +41,7 @@ PAGE = answer(b"secret", "200 OK", "Connection: close")
 )
 def test_loopback_is_forbidden_by_whatever_name(host):
     family = socket.AF_INET6 if host in ("[::1]", "[::]") else socket.AF_INET
-    with ScriptedServer(PAGE, family=family) as server, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with ScriptedServer(PAGE, family=family) as server, LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         result = fetched(fetcher, f"http://{host}:{server.port}/")[0]
     assert (result.outcome, result.status, result.address) == (Outcome.FORBIDDEN_ADDRESS, 0, "")
     assert result.detail.endswith((" is loopback", " is unspecified"))
@@ -50,7 +50,7 @@ def test_loopback_is_forbidden_by_whatever_name(host):
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "[fe80::1]", "[fd00::1]"])
 def test_private_networks_are_forbidden(host):
-    with LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         result = fetched(fetcher, f"https://{host}/")[0]
     assert result.outcome is Outcome.FORBIDDEN_ADDRESS
     assert host.strip("[]") in result.detail
@@ -73,7 +73,7 @@ def resolve(fetcher: LibcurlFetcher, *rules: str) -> None:
 
 def test_a_name_is_judged_by_what_it_resolves_to_each_time(monkeypatch):
     monkeypatch.setattr(transfer, "forbidden_reason", forbid_only("127.0.0.2"))
-    with ScriptedServer(PAGE) as server, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with ScriptedServer(PAGE) as server, LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         name = f"rebound.example:{server.port}"
         resolve(fetcher, f"{name}:127.0.0.1")
         first = fetched(fetcher, f"http://{name}/")[0]
@@ -85,7 +85,7 @@ def test_a_name_is_judged_by_what_it_resolves_to_each_time(monkeypatch):
 
 def test_of_several_addresses_the_allowed_ones_are_tried(monkeypatch):
     monkeypatch.setattr(transfer, "forbidden_reason", forbid_only("127.0.0.2"))
-    with ScriptedServer(PAGE) as server, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with ScriptedServer(PAGE) as server, LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         name = f"both.example:{server.port}"
         resolve(fetcher, f"{name}:127.0.0.2,127.0.0.1")
         result = fetched(fetcher, f"http://{name}/")[0]
@@ -94,7 +94,7 @@ def test_of_several_addresses_the_allowed_ones_are_tried(monkeypatch):
 
 def test_an_allowed_address_where_nobody_is_counts_more_than_a_forbidden_one(monkeypatch):
     monkeypatch.setattr(transfer, "forbidden_reason", forbid_only("127.0.0.2"))
-    with socket.socket() as unused, LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with socket.socket() as unused, LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         unused.bind(("127.0.0.1", 0))
         name = f"both.example:{unused.getsockname()[1]}"
         resolve(fetcher, f"{name}:127.0.0.2,127.0.0.1")
@@ -108,7 +108,7 @@ def test_no_sockets_left_is_no_connection(monkeypatch):
 
     monkeypatch.setattr(transfer, "forbidden_reason", lambda address: None)
     monkeypatch.setattr(transfer, "_HandedOver", no_socket)
-    with LibcurlFetcher(FetchSettings(timeout_s=5)) as fetcher:
+    with LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         assert fetched(fetcher, "http://127.0.0.1:9/")[0].outcome is Outcome.NO_CONNECTION
 
 

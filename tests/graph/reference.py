@@ -25,10 +25,10 @@ def dense_pagerank(graph: LinkGraph, trust: np.ndarray, dangling: np.ndarray, da
 
 def dense_reach(graph: LinkGraph, hops: int) -> np.ndarray:
     """Boolean matrix: [i, j] where j is within `hops` links of i."""
-    step = np.eye(graph.n_pages, dtype=bool) | dense_links(graph)
+    step = (np.eye(graph.n_pages, dtype=bool) | dense_links(graph)).astype(np.float32)  # much faster than of booleans
     reached = np.eye(graph.n_pages, dtype=bool)
     for _ in range(hops):
-        reached = reached @ step
+        reached = reached.astype(np.float32) @ step > 0
     return reached
 
 

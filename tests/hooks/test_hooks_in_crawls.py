@@ -43,6 +43,7 @@ from tests.hooks.hook_files import (
 from tests.imports.collections_made import response, write
 from tests.live.live_crawls import Told, crawled, hub
 from tests.live.refreshes import Refreshed
+from tests.ready_process import ReadyPopen
 
 GOODS = {
     APPLE: Additions(fields={"price": 12.5, "names": ["Apple", "Fruit No. 1"]}, tags=("goods",)),
@@ -205,7 +206,8 @@ def test_killed_and_resumed_nothing_that_was_added_is_lost(tmp_path: Path) -> No
     with FakeWeb(site) as web:
         start = [hub(site), "-o", folder, "--connect-to", web.address, "--scope", "web", "--ignore-robots", "-q"]
         command = ["crawl", *start, "--settings", settings, "--hook", hook]
-        killed = subprocess.run([sys.executable, "-m", "orienteer", *map(str, command)], capture_output=True)
+        with ReadyPopen([sys.executable, "-m", "orienteer", *map(str, command)]) as killed:
+            pass
         assert killed.returncode == -signal.SIGKILL
         before = added_in(folder)
         assert set(before) == Told(folder).fetched_urls(), "a page is there with what was added to it, or not at all"

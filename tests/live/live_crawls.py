@@ -25,7 +25,7 @@ def crawled(
     tables: Tables = {
         "crawl": {"robots": False, "workers": 8},
         "politeness": {"delay_s": 0.0, "connections": 8},
-        "fetch": {"connect_to": web.address, "timeout_s": 5.0},
+        "fetch": {"connect_to": web.address, "timeout_s": 60.0},
         "retry": {"back_off_s": 0.01, "max_back_off_s": 0.05},
     }
     for name, table in (settings or {}).items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -248,8 +250,14 @@ def test_a_crawl_delay_is_kept_to(tmp_path: Path) -> None:
 
 def test_a_slow_host_does_not_hold_up_the_others(tmp_path: Path) -> None:
     """While one page of the slow host is awaited, the fast one is fetched to its end."""
-    places: dict[str, Answer | str] = {f"http://fast.test/{k}": f"<a href=/{k + 1}>" for k in range(30)}
-    places["http://slow.test/"] = Answer("", delay_s=1.0)
+    is_done = threading.Event()
+
+    def last(*_: object) -> Answer:
+        is_done.set()
+        return Answer("")
+
+    places: dict[str, Any] = {f"http://fast.test/{k}": f"<a href=/{k + 1}>" for k in range(30)}
+    places |= {"http://fast.test/30": last, "http://slow.test/": Answer("", held_until=is_done)}
     with FakeWeb(MadeSite(places)) as web:
         crawled(
             web, ["http://slow.test/", "http://fast.test/0"], tmp_path,

@@ -126,7 +126,8 @@ OUTAGES = ["refuse", "503", "timeout", "404-everything", "maintenance", "same-pa
 
 @pytest.mark.parametrize("kind", OUTAGES)
 def test_an_outage_of_a_host_deletes_nothing(make: Make, kind: str) -> None:
-    web = make(settings={"fetch": {"timeout_s": 0.3}, "retry": {"give_up_after": 3, "back_off_s": 0.01}})
+    timeout_s = 1.5 if kind == "timeout" else 60.0
+    web = make(settings={"fetch": {"timeout_s": timeout_s}, "retry": {"give_up_after": 3, "back_off_s": 0.01}})
     before = web.rows()
     web.site.outage("b.test", kind)
     report = web.refresh()

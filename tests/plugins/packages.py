@@ -25,7 +25,7 @@ def install(package: Path, into: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile"]
         command += ["--disable-pip-version-check", "--root-user-action=ignore", "--target", str(into)]
-        subprocess.run([*command, str(wheel(package, Path(folder)))], check=True, timeout=120)
+        subprocess.run([*command, str(wheel(package, Path(folder)))], check=True, timeout=600)
 
 
 def has_pip() -> bool:

@@ -21,6 +21,8 @@ from tests.plugins.commands import orienteer
 from tests.plugins.packages import ROOT
 from tests.topics.small_topics import topic_file
 
+pytestmark = pytest.mark.long
+
 NAMES = ("last-found", "first-pages", "last-pages", "long-text", "url-list", "adjacency")  # those with a contract
 PACKAGE = "orienteer-example"
 
@@ -163,7 +165,7 @@ def test_the_page_hook_is_run_by_its_name(example: dict[str, str], folder: Path)
 
 def test_the_fetcher_keeps_what_all_fetchers_promise(example: dict[str, str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/plugins/fetcher_contract.py"]
-    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout
     assert re.search(r"^1\d passed", done.stdout, re.MULTILINE), done.stdout
 
@@ -192,14 +194,13 @@ def test_the_help_says_where_to_look(example: dict[str, str], folder: Path, comm
     assert "orienteer plugins" in " ".join(done.stdout.replace("│", " ").split())
 
 
-@pytest.mark.timeout(600)
 def test_they_keep_the_promises_of_their_kinds(example: dict[str, str], tmp_path: Path) -> None:
     """The contract tests of this checkout, over the names of the plug-ins."""
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
     command += ["tests/contracts", "tests/exports/test_every_format.py", "tests/graph/formats/test_registry.py"]
     command += ["-k", " or ".join(NAMES), f"--junitxml={report}"]
-    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, done.stdout
     for name in NAMES:
         assert report.read_text().count(f"[{name}") >= 4, f"the contract tests do not know {name}"

@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
+from tests.ready_process import PATIENCE_S, ReadyPopen
 
-PATIENCE_S = 120.0
 ONE_LINE = {"ADDONS": {"orienteer.scrapy.Addon": 500}}
 ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 CLASSIC = "twisted.internet.epollreactor.EPollReactor"
+
+
+class SpiderProcess(ReadyPopen):
+    modules = ("scrapy.crawler", "tests.scrapy.spiders")
 
 
 class Project:
@@ -38,23 +42,21 @@ class Project:
         self.settings |= ONE_LINE | settings
         self.task = {"spider": spider, "arguments": {"start": start}, "settings": self.settings}
 
-    def begin(self, max_file_bytes: int | None = None) -> subprocess.Popen[bytes]:
+    def begin(self, max_file_bytes: int | None = None) -> subprocess.Popen[str]:
         """With `max_file_bytes` no file can grow beyond, as if the disk were full."""
-
-        def limit() -> None:
-            if max_file_bytes is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
-
         (self.folder / "task.json").write_text(json.dumps(self.task))
         (self.folder / "stats.json").unlink(missing_ok=True)
         # Whatever the spider asks for, it is the fake web that answers.
         proxy = f"http://{self.web.address}"
         environment = os.environ | {"http_proxy": proxy, "https_proxy": proxy, "no_proxy": ""}
         with (self.folder / "log").open("ab") as log:
-            return subprocess.Popen(
+            process = SpiderProcess(
                 [sys.executable, "-m", "tests.scrapy.run_spider", str(self.folder / "task.json")],
-                env=environment, cwd=Path(__file__).parents[2], stdout=log, stderr=log, preexec_fn=limit,
+                env=environment, cwd=Path(__file__).parents[2], stdout=log, stderr=log,
             )  # fmt: skip
+        if max_file_bytes is not None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+        return process
 
     def run(self, max_file_bytes: int | None = None) -> Mapping[str, Any]:
         """Its stats, with the reason for which it was closed."""

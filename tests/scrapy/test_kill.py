@@ -16,6 +16,8 @@ from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
 from tests.scrapy.projects import Project
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orienteer[scrapy]'")
 
 GRAPH = GraphSite(synthetic_web(150))

@@ -18,6 +18,7 @@ from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex, search
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock
+from tests.ready_process import ReadyPopen
 from tests.search.small_webs import HandmadeCrawl, page
 
 TOPICS = ("apple", "banana", "cherry", "damson", "elder")
@@ -231,24 +232,18 @@ def test_the_index_says_whether_the_crawl_went_on(crawl: HandmadeCrawl) -> None:
         assert index.search("new").total == 1
 
 
-_INDEX = (
-    "import sys; from orienteer.search.indexing import update_index; print('go', flush=True); update_index(sys.argv[1])"
-)
-
-
 def test_killed_at_any_moment_it_goes_on(crawl: HandmadeCrawl) -> None:
-    """kill -9 again and again while it indexes, at moments ever later; then once to the end."""
+    """kill -9 again and again while it indexes, each time after more work; then once to the end."""
     pages = many(1200)
     crawl.add(pages, links(list(pages)))
     n_killed = 0
-    for wait_s in np.linspace(0.05, 2.5, 8).tolist():
-        process = subprocess.Popen([sys.executable, "-c", _INDEX, str(crawl.path)], stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(wait_s)
-        process.send_signal(signal.SIGKILL)
-        n_killed += process.wait() == -signal.SIGKILL
-        process.stdout.close()
+    for most_s in np.linspace(0.0, 1.4, 8).tolist():
+        command = [sys.executable, "-m", "orienteer", "index", crawl.path]
+        with ReadyPopen(command, stdout=subprocess.DEVNULL) as process:
+            while process.poll() is None and process.worked_s() <= most_s:
+                time.sleep(0.005)
+            process.kill()
+        n_killed += process.returncode == -signal.SIGKILL
     assert n_killed
     report = update_index(crawl.path, max_ghost_share=0)
     assert report.n_pages == 1200

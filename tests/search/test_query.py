@@ -108,7 +108,9 @@ HOSTILE = [
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
 def test_nothing_that_is_typed_raises(index: SearchIndex, words: str) -> None:
     results = index.search(words, n_related=2)
-    assert results.total >= 0
+    assert len(results.hits) == min(results.total, 10)
+    assert [hit.position for hit in results.hits] == list(range(1, len(results.hits) + 1))
+    assert {hit.url for hit in results.hits} <= set(PAGES)
     assert len(parse(words).clauses) <= MAX_QUERY_CHARS
 
 

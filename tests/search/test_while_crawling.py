@@ -22,6 +22,8 @@ from orienteer.store.lock import FolderLock
 from tests.faults.crawl_process import CrawlCommand
 from tests.search.small_webs import HandmadeCrawl, page
 
+pytestmark = pytest.mark.long
+
 N_PEOPLE = 50
 N_PAGES = 240
 BIRDS = ("heron", "kingfisher", "bittern", "wagtail")

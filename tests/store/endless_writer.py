@@ -1,4 +1,4 @@
-"""`python -m tests.store.endless_writer FOLDER`: adds pages for ever, and says which ones are acknowledged.
+"""`python -m tests.store.endless_writer FOLDER SEED`: adds pages for ever, and says which ones are acknowledged.
 
 It is there to be killed. Its archive files are short, so that new ones are begun often.
 """
@@ -15,7 +15,7 @@ from tests.store.small_crawls import add_page
 
 
 def main() -> None:
-    rng = random.Random()
+    rng = random.Random(int(sys.argv[2]))
     print("started", flush=True)
     with CrawlFolder.open_or_create(Path(sys.argv[1]), "") as folder:
         folder.archive = Archive(folder.path / "archive", folder.archive.end, max_file_bytes=20_000)

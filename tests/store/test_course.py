@@ -74,7 +74,7 @@ def test_epochs_share_what_is_kept(n_points: list[int]) -> None:
 
 def test_a_long_crawl_has_a_short_file(path: Path) -> None:
     course = Course(path, 0)
-    for position in range(0, 300_000, 7):
+    for position in range(0, 300_000, 30):
         course.add(point(position))
     course.add(point(300_000), is_last=True)
     found = read_course(path)
@@ -87,16 +87,16 @@ def test_a_long_crawl_has_a_short_file(path: Path) -> None:
 
 def test_the_last_point_of_a_run_is_kept_and_the_next_run_goes_on(path: Path) -> None:
     course = Course(path, 0)
-    for position in range(100_000):
+    for position in range(20_000):
         course.add(point(position))
     before = positions(path)[-1]
-    course.add(point(100_001), is_last=True)
-    assert before < positions(path)[-1] == 100_001
-    again = Course(path, 100_001)
-    again.add(point(100_001))
-    assert positions(path)[-1] == 100_001
-    again.add(point(100_900))
-    assert positions(path)[-1] == 100_900
+    course.add(point(20_001), is_last=True)
+    assert before < positions(path)[-1] == 20_001
+    again = Course(path, 20_001)
+    again.add(point(20_001))
+    assert positions(path)[-1] == 20_001
+    again.add(point(20_900))
+    assert positions(path)[-1] == 20_900
 
 
 def test_what_was_not_acknowledged_is_taken_back(path: Path) -> None:

@@ -9,31 +9,33 @@ import time
 from pathlib import Path
 
 from orienteer.store.folder import CrawlFolder
+from tests.ready_process import ReadyPopen
 from tests.store.small_crawls import check_pages
 
 N_KILLS = 15
 
 
-def acknowledged_before_a_kill(folder: Path, after_s: float) -> int:
-    """Run the writer for a time after it started, kill it; the pages that it said were acknowledged."""
-    command = [sys.executable, "-m", "tests.store.endless_writer", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+def acknowledged_before_a_kill(folder: Path, after_s: float, seed: int) -> int:
+    """Run the writer until it has worked for a time, kill it; the pages that it said were acknowledged."""
+    command = [sys.executable, "-m", "tests.store.endless_writer", str(folder), str(seed)]
+    with ReadyPopen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "started\n"
-        time.sleep(after_s)
+        while writer.worked_s() < after_s:
+            time.sleep(0.005)
         assert writer.poll() is None, "the writer ended by itself"
         writer.kill()
         said = writer.stdout.read().split("\n")[:-1]  # what follows the last line end may be half a number
     return int(said[-1]) if said else 0
 
 
-def test_kill_at_any_moment(tmp_path: Path) -> None:
-    rng = random.Random()
+def test_kill_at_any_moment(tmp_path: Path, fresh_rng: random.Random) -> None:
     path = tmp_path / "crawl"
     n_pages = 0
     for kill in range(N_KILLS):
         # Now and then at once, while the folder is being made or opened.
-        promised = acknowledged_before_a_kill(path, rng.uniform(0, 0.01 if kill % 3 == 0 else 0.2))
+        after_s = fresh_rng.uniform(0, 0.01 if kill % 3 == 0 else 0.2)
+        promised = acknowledged_before_a_kill(path, after_s, fresh_rng.randrange(10**6))
         if not (path / "crawl.db").exists():
             assert promised == 0
             continue

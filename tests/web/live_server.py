@@ -28,11 +28,11 @@ def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator
         finally:
             app.state.crawl.ending.set()
             server.should_exit = True
-            thread.join(60)  # kernels may be compiling
+            thread.join(600)  # kernels may be compiling
             app.state.crawl.close()
     assert not thread.is_alive()
 
 
 def client_of(address: str, **options: Any) -> httpx.Client:
     """One who asks there, and is patient: the first map waits for the compiler."""
-    return httpx.Client(base_url=address, trust_env=False, timeout=120, **options)
+    return httpx.Client(base_url=address, trust_env=False, timeout=600, **options)

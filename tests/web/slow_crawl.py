@@ -41,7 +41,7 @@ class SlowCrawl:
 
 
 @contextmanager
-def slow_web(n_pages: int = 1500, latency_s: tuple[float, float] = (0.03, 0.08)) -> Iterator[FakeWeb]:
+def slow_web(n_pages: int = 1500, latency_s: tuple[float, float] = (0.1, 0.2)) -> Iterator[FakeWeb]:
     with FakeWeb(RoughWeb(n_pages, latency_s)) as web:
         yield web
 

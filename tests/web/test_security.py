@@ -20,7 +20,7 @@ TOKEN = "open sesame/ü"
 def raw_status(address: str, request: bytes) -> int:
     """The status of an answer to these very bytes."""
     host, _, port = address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=5) as connection:
+    with socket.create_connection((host, int(port)), timeout=300) as connection:
         connection.sendall(request)
         with http.client.HTTPResponse(connection) as answer:
             answer.begin()

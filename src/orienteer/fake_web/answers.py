@@ -12,6 +12,7 @@ Nothing here opens a socket: this module says which bytes an answer is, server.p
 from __future__ import annotations
 
 import gzip
+import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -37,6 +38,7 @@ class Answer:
     chunked: bool = False
     gzip: bool = False  # compress the body, and say so
     delay_s: float = 0.0  # before the first byte
+    held_until: threading.Event | None = None  # set: it may be sent
     bytes_per_s: float | None = None  # the body (or `raw`) drips
     drips_head: bool = False  # the status line and the headers drip too
     cut_after: int | None = None  # bytes of the body (or of `raw`); then the connection is closed
@@ -57,7 +59,7 @@ class Answer:
             raise InputError(f"cut_after is {self.cut_after}; it counts bytes")
         if not 0 <= self.endless_limit <= MAX_ENDLESS_BYTES:
             raise InputError(f"endless_limit is {self.endless_limit}; it must be from 0 to {MAX_ENDLESS_BYTES:,}")
-        at_once = not self.delay_s and self.bytes_per_s is None
+        at_once = not self.delay_s and self.held_until is None and self.bytes_per_s is None
         object.__setattr__(self, "is_plain", at_once and not self.ends_connection)
 
     @property

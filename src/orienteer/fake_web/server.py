@@ -24,6 +24,7 @@ from orienteer.fake_web.answers import Answer, chunk
 from orienteer.fake_web.site import RequestHeaders, Site, place_of
 
 MAX_HEAD_BYTES = 1 << 18
+_LOOK_EVERY_S = 0.01  # for whether an answer is held any longer
 _DRIP_S = 0.02  # slower drips wait longer, for one byte at a time
 _ENDLESS_PIECE_BYTES = 1 << 16
 _BACKLOG = 4096
@@ -241,6 +242,8 @@ class _Connection(asyncio.Protocol):
 
     async def _send_parts(self, answer: Answer, head_only: bool) -> None:
         await asyncio.sleep(answer.delay_s)
+        while answer.held_until is not None and not answer.held_until.is_set():
+            await asyncio.sleep(_LOOK_EVERY_S)
         if answer.reset and answer.cut_after is None:
             return
         head, body = answer.parts(head_only)
