@@ -50,7 +50,7 @@ def opened_outside(crawl: CrawlFolder, plan: CrawlPlan) -> CrawlFolder:
         if made_for is None:
             _fill(folder, crawl.database)
         elif made_for.get("position") != crawl.database.next_position():
-            why = "the crawl has gone on since its surroundings were fetched; --again begins them anew"
+            why = "the crawl has continued since its surroundings were fetched; use --again to fetch them again"
             raise InputError(f"{crawl.path}: {why}")
     except BaseException:
         folder.close()

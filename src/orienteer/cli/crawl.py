@@ -79,7 +79,7 @@ def crawl(
     ),
     trust_by: str | None = typer.Option(
         None,
-        help="Trust seeds alike (uniform), or in proportion to the value that each adds (value).",
+        help="Give all seeds the same trust (uniform), or trust in proportion to the value that each adds (value).",
         rich_help_panel=_SEEDS,
     ),
     scope: str | None = typer.Option(
@@ -128,10 +128,10 @@ def crawl(
         None, metavar="HOST:PORT", help="Connect there, whatever the URL says: a web on loopback.", rich_help_panel=_NET
     ),
     allow_private: bool | None = typer.Option(
-        None, "--allow-private", help="Private, loopback and link-local addresses too.", rich_help_panel=_NET
+        None, "--allow-private", help="Allow private, loopback and link-local addresses.", rich_help_panel=_NET
     ),
     hook: list[str] = HOOK,
-    no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, whichever the crawl was begun with."),
+    no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, even if the crawl was started with some."),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
     index: bool = typer.Option(
         False, "--index", help="Make it searchable, while it runs and at the end.", rich_help_panel=_OUTPUT
@@ -142,9 +142,9 @@ def crawl(
     json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display.", rich_help_panel=_OUTPUT),
 ) -> None:
-    """Crawl the web from some pages on: politely, durably, until enough is proved to be fetched.
+    """Crawl the web from start pages: politely, durably, until enough is proved to be fetched.
 
-    The same command again goes on where the crawl was, after whatever stopped it. Ctrl-C finishes what is under way;
+    Run the same command again to resume, after any kind of stop. Ctrl-C finishes what is under way;
     a second Ctrl-C stops at once.
 
     With --refresh an epoch begins, or goes on if it was interrupted: new seeds are chosen from what is known, pages

@@ -333,7 +333,7 @@ def _dead(share: float) -> str:
     if share <= 0:
         return ""
     amount = "less than 0.1 %" if share < 0.001 else f"{100 * share:.1f} %"
-    return f"{amount} of a surfer's time would be at URLs where there is no page"
+    return f"{amount} of a surfer's time would be at URLs without a page"
 
 
 def _this_run(figures: Figures) -> str:

@@ -28,7 +28,7 @@ def demo(
     keep: Path | None = typer.Option(None, metavar="DIR", help="Keep the crawl in this folder, which must be new."),
     town: bool = typer.Option(False, "--town", help="Serve the town, and nothing else: to crawl it yourself."),
 ) -> None:
-    """Show the whole story on the web of a small town, served on loopback: seeds, crawl, refresh, rank, search.
+    """Show everything on the web of a small town, served on loopback: seeds, crawl, refresh, rank, search.
 
     Nothing leaves this machine. With --serve all of it can be looked at in the browser afterwards, until Ctrl-C. With
     --town no story is told: the town is there until Ctrl-C, for commands that you type in another terminal.

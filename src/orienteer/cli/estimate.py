@@ -24,7 +24,7 @@ _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 def estimate(
     folder: Path = typer.Argument(None, metavar="DIR", help="Crawl folder: its pages are the domain."),
     budget: str = typer.Option("2n", help="Pages to fetch around it: a number, or times the domain, such as 1n."),
-    rounds: int = typer.Option(50, help="In so many rounds; each chooses anew."),
+    rounds: int = typer.Option(50, help="Number of rounds; each chooses pages again."),
     settle: float | None = typer.Option(
         None,
         help="Stop when the estimate changes by less than this (L1) while n/5 pages are fetched (0.005); 0: never.",
@@ -50,7 +50,7 @@ def estimate(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display of the rounds."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Estimate what each page of a crawl is worth in the whole web, by looking at some pages around it.
+    """Estimate the rank of each page of a crawl in the whole web, by fetching some pages around it.
 
     Pages outside the crawl are chosen by their influence, fetched as politely as its own, and kept apart, links only.
     The same command again goes on. Nothing bounds the error; what experience says of it is shown.

@@ -18,7 +18,7 @@ def explain(
     url: str = typer.Argument(metavar="URL", help="The page."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Say what a crawl knows of a page: whether it was fetched, why not, when its turn comes, who links to it.
+    """Explain a page: whether it was fetched, why not, its place in the frontier, and who links to it.
 
     The crawl may be running meanwhile.
 

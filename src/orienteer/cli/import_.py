@@ -31,7 +31,7 @@ def import_(
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Start from what others have crawled or listed, without fetching anything.
+    """Import pages, graphs or URLs that others have collected, without fetching anything.
 
     WARC and WACZ files, Common Crawl's too, or a folder of them: a crawl folder with everything. All commands work on
     it: status, explain, index, search, serve, seeds, estimate, replay, compare; and orienteer crawl DIR goes on.

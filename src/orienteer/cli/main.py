@@ -17,7 +17,7 @@ from orienteer.cli import display, interruption
 from orienteer.cli.plugin_names import Command, Group
 from orienteer.errors import OrienteerError
 
-_ABOUT = "A web crawler that can say where to start, what to fetch next, when to stop, and what pages are worth."
+_ABOUT = "A web crawler that proves how much of what matters it has fetched, and a local search engine."
 _MORE = """
 Exit codes: 0, the goal was reached; 2, bad usage or bad input, said in one line; 3, it ended without reaching its goal;
 130, interrupted. With --json a command prints one JSON document on stdout, and nothing else.
@@ -54,7 +54,7 @@ _COMMANDS = {
 }
 _GROUPS = {
     "graph": "Look at link graphs, convert them, generate them.",
-    "topic": "Describe a topic, train it on examples, and test how well it tells pages.",
+    "topic": "Describe a topic, train it on examples, and test how well it classifies pages.",
 }
 
 

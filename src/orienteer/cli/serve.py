@@ -26,7 +26,7 @@ def serve(
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
     json: bool = typer.Option(False, "--json", help="Print where they are as JSON, then serve."),
 ) -> None:
-    """Show a crawl in the browser: search it, watch it, see how its hosts hang together.
+    """Show a crawl in the browser: search it, watch it, see a map of its hosts.
 
     The pages are for this machine only, and work without a network. Ctrl-C ends it; a crawl that was resumed in the
     browser keeps running, and is stopped with orienteer stop DIR. Comparisons are those in

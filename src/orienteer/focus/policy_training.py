@@ -33,7 +33,7 @@ def checked_spec(text: str) -> PolicySpec:
         raise unknown_name("policy that learns on other sites", name, trained_policies())
     spec = PolicySpec.parse(text)
     if spec.model:
-        raise InputError(f"policy {spec}: it is trained already; leave its model out to train it anew")
+        raise InputError(f"policy {spec}: it is already trained; leave out its model to train it again")
     return spec
 
 

@@ -164,7 +164,7 @@ def tables_of(text: str, where: str) -> dict[str, dict[str, Any]]:
         raise InputError(f"{where}: {error}") from None
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise InputError(f"{where}: {name} stands alone; settings belong under a heading such as [crawl]")
+            raise InputError(f"{where}: {name} is outside a table; settings belong under a heading such as [crawl]")
     return tables
 
 

@@ -109,9 +109,7 @@ class RequestLedger:
         try:
             return request_from_dict(pickle.loads(content), spider=self._spider)
         except Exception as error:  # whatever a class of the project raises when it is made again
-            raise InputError(
-                f"a request that was kept cannot be made again ({error}); mend the spider, and go on"
-            ) from None
+            raise InputError(f"a stored request cannot be restored ({error}); fix the spider, then resume") from None
 
     def host_name(self, host: int) -> str:
         return self._host_names[host]

@@ -1,4 +1,4 @@
-"""Did you mean ...? A word that stands nowhere, and one that is a slip of the pen away and does."""
+"""Did you mean ...? A word that is not indexed, and the nearest indexed word."""
 
 from __future__ import annotations
 
