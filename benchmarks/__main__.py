@@ -43,6 +43,7 @@ SLOW = [
     "faults",
     "hosts",
     "strangers",
+    "certificate",
     "links",
     "soak",
     "search",
