@@ -73,8 +73,8 @@ def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
     commands = [
         (["crawl", "--refresh"], "which crawl"),
         (["crawl", tmp_path / "none", "--refresh"], "is not a crawl folder"),
-        (["crawl", place, "--refresh"], "is no crawl folder"),
-        (["crawl", SEED, "--refresh"], "is no crawl folder"),
+        (["crawl", place, "--refresh"], "is not a crawl folder"),
+        (["crawl", SEED, "--refresh"], "is not a crawl folder"),
         (["crawl", place, "--refresh", "--seeds-from", place], "--seeds-from is for a new crawl"),
     ]
     for (_, wanted), done in zip(commands, orienteer_each([command for command, _ in commands]), strict=True):
