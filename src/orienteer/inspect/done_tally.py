@@ -18,6 +18,7 @@ from orienteer.store.url_numbers import number_urls
 
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 _N_STATES = len(PageState)
+_STATES = frozenset(map(int, PageState))
 _REPEATS, _NEARLY_REPEATS, _OTHER_NAME = 1, 2, 4
 
 
@@ -51,8 +52,10 @@ class DoneTally:
         self._make_room()
         for rows in survey.outcomes_from(self.position):
             pages = np.array([row.page for row in rows], np.int64)
-            if pages.max() >= len(self.seen):
+            if pages.max() >= len(self.seen) or pages.min() < 0:
                 raise damaged(survey.path, f"page {pages.max()} has no URL")
+            if not {row.state for row in rows} <= _STATES:
+                raise damaged(survey.path, "a page is in a state that there is not")
             self._states[pages] = [row.state for row in rows]
             self._outcomes[pages] = [self._names.setdefault(row.outcome, len(self._names)) for row in rows]
             self._repeats[pages] = [

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
 
 NO_LINKS: NDArray[np.uint32] = np.empty(0, np.uint32)
@@ -65,12 +66,15 @@ class PageRow(NamedTuple):
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
         row = cls(*values)
-        if not all(isinstance(value, kind) for value, kind in zip(values, _KINDS, strict=True)):
+        others = (row.redirect_to, row.duplicate_of, row.near_duplicate_of, row.archive_offset, row.archive_bytes)
+        is_possible = row.state in _STATES and min(row.id, *(other or 0 for other in others)) >= 0
+        if not is_possible or not all(isinstance(value, kind) for value, kind in zip(values, _KINDS, strict=True)):
             raise ValueError(f"the row of page {row.id} holds what none can hold")
         return row._replace(noindex=bool(row.noindex), links=page_ids([values[-2]]), outside=page_ids([values[-1]]))
 
 
 COLUMNS = ", ".join(PageRow._fields)
+_STATES = frozenset(map(int, PageState))
 _KINDS: tuple[Any, ...] = (
     int, int, int, str, int, (float, int), *[(int, NoneType)] * 3, (bytes, NoneType), int, str, str, str, int, int,
     *[(int, NoneType)] * 3, str, str, (float, int, NoneType), bytes, bytes,
