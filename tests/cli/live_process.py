@@ -106,6 +106,7 @@ class Terminal:
     def read_until(self, expected: str) -> None:
         """Read on until it has written that, behind what was read for before."""
         wait_until(lambda: expected in self.written[self._read_to :] or not self._read())
+        assert expected in self.written[self._read_to :], f"it ended without {expected!r}:\n{self.written}"
         self._read_to = self.written.index(expected, self._read_to) + len(expected)
 
     def read_to_the_end(self) -> int:
