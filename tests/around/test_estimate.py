@@ -207,7 +207,7 @@ def test_a_crawl_that_has_gone_on_needs_other_surroundings(tmp_path: Path, rng: 
         live_estimate(domain.folder, EstimateSettings(budget=4, rounds=2))
         seed = Told(domain.folder).urls[0]
         crawled(web, seed, domain.folder, scope="host", budget=9)
-        with pytest.raises(InputError, match="has gone on since its surroundings were fetched; --again"):
+        with pytest.raises(InputError, match="has continued since its surroundings were fetched; use --again"):
             live_estimate(domain.folder, EstimateSettings(budget=4, rounds=2))
         report = live_estimate(domain.folder, EstimateSettings(budget=4, rounds=2), again=True)
     assert len(report.pages) == 9

@@ -411,7 +411,7 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
             "connect_to is 'there'": ["crawl", SEED, "--connect-to", "there", *new],
             "--metrics is 70000": ["crawl", SEED, "--metrics", "70000", *new],
             "did you mean 'workers'?": ["crawl", SEED, "--settings", settings, *new],
-            "workers stands alone": ["crawl", SEED, "--settings", other, *new],
+            "workers is outside a table": ["crawl", SEED, "--settings", other, *new],
             "none.toml: No such file": ["crawl", SEED, "--settings", tmp_path / "none.toml", *new],
             "is not a crawl folder": ["crawl", tmp_path],
             "not empty and not a crawl folder": ["crawl", SEED, "-o", tmp_path],

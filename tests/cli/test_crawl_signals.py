@@ -134,7 +134,7 @@ with opened(Path(sys.argv[2]), plan) as live:
     before = compiled()
     watch = Watch(live.intake, live)
     report = reported(live.ledger, watch, live.run(watch.look))
-    assert report.figures.n_done == 8, report
+    assert report.figures.n_done >= 8, report.figures
     print(*sorted(f"{module}.{name}" for module, name, _ in compiled() - before))
 """
     words = " ".join(f"word{k} and so on" for k in range(100))
@@ -175,10 +175,10 @@ def orienteer_script(script: str, *arguments: Path) -> str:
 
 def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
     with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
-        terminal.read_until("3 under way")
+        terminal.read_until("3 in flight")
         terminal.read_until("╯")
         shown = screen(terminal.written)
-        assert any("Ctrl-C finishes what is under way" in line for line in shown)
+        assert any("Ctrl-C finishes the requests in flight" in line for line in shown)
         assert any(line.startswith("╭─ c ─") for line in shown)
         web.release()
         assert terminal.read_to_the_end() == 0
@@ -195,7 +195,7 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
         Web() as web,
         Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal,
     ):
-        terminal.read_until("3 under way")
+        terminal.read_until("3 in flight")
         terminal.press("\x03")
         terminal.read_until("Ctrl-C again stops at once")
         terminal.press("\x03")
@@ -207,7 +207,7 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
 
 def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
     with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
-        terminal.read_until("3 under way")
+        terminal.read_until("3 in flight")
         terminal.hang_up()
         web.release()
         assert terminal.process.wait(PATIENCE_S) == 3

@@ -133,7 +133,7 @@ def test_the_town_alone_can_be_crawled_as_it_says(tmp_path: Path) -> None:
             assert arguments.endswith("-o town --allow-private --delay 0.01")
             options = arguments.replace("-o town", f"-o {tmp_path}/town --budget 20").split()
             report = orienteer(*options, code=3).stdout
-            assert "20 fetched" in report
+            assert "the budget of 20 pages is spent" in report
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0

@@ -257,7 +257,7 @@ def test_wrong_names_get_a_suggestion() -> None:
     ("arguments", "message"),
     [
         ({"until": 0}, "until is 0"),
-        ({"until": 1}, "until is 1"),
+        ({"until": 1.1}, "until is 1.1"),
         ({"until": -0.5}, "until"),
         ({"until": float("nan")}, "until"),
         ({"budget": 0}, "budget is 0"),

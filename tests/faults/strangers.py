@@ -27,7 +27,7 @@ import numpy as np
 import tomli_w
 
 import orienteer as ori
-from orienteer.cli.main import app
+from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
 from orienteer.live.control import StartedCrawl
 from tests.imports.collections_made import response, write
@@ -382,7 +382,7 @@ def _run_here(command: list[str], tally: Tally) -> list[str]:
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            app(command, prog_name="orienteer", standalone_mode=False)
+            command_line()(command, prog_name="orienteer", standalone_mode=False)
     except (OrienteerError, OSError, MemoryError) as error:  # as `main.run` has it
         if isinstance(error, TimeoutError):
             return [f"{command[0]}: hangs"]

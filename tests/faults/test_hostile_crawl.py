@@ -124,7 +124,7 @@ def test_every_page_has_an_outcome_that_it_may_have(case: HostileCase, pages: Cr
 def test_the_crawl_ends_by_itself(which: str, request: pytest.FixtureRequest) -> None:
     crawl: Crawled = request.getfixturevalue(which)
     assert crawl.said == ""
-    assert crawl.code == 0
+    assert crawl.code == (3 if which == "places" else 0)  # some of the places lose their host
 
 
 @pytest.mark.parametrize("which", ["pages", "places"])

@@ -104,7 +104,7 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path, fre
         check_archive(folder)
         before, n_before = acknowledged(folder), len(logged(folder))
         with FakeWeb(Ladder(here), port=goes.port):
-            command.run()
+            command.run(code=3)
     assert acknowledged(folder) == before
     assert len(logged(folder)) == n_before
 

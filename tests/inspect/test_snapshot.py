@@ -81,7 +81,7 @@ def test_a_page_without_a_url_is_damage(links: list[int], tmp_path: Path) -> Non
             web_of_crawl(database)
         database.add_urls(0, ["http://a.test/", "http://a.test/b"])
         database.add_page(PageRow(1, 1, PageState.FETCHED, links=np.array(links, np.uint32)))
-        with pytest.raises(CrawlFolderError, match=r"damaged \(page 7 has no URL\)"):
+        with pytest.raises(CrawlFolderError, match=r"damaged \(there is no URL with id 7\)"):
             web_of_crawl(database)
 
 

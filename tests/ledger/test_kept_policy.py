@@ -173,5 +173,5 @@ def test_what_cannot_be_learned_from_is_one_clear_line(place: Path, tmp_path: Pa
             policy_trained_on(spec, sites, topic)
     with pytest.raises(InputError, match="no policy that learns on other sites named 'scent'"):
         checked_spec("scent")
-    with pytest.raises(InputError, match="it is trained already"):
+    with pytest.raises(InputError, match="it is already trained"):
         checked_spec(f"apprentice:model={place}/apprentice.npz")

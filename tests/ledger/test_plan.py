@@ -54,7 +54,7 @@ def test_only_the_seeds_must_be_said() -> None:
         ("[crawl]\nseeds = ['http://a.test/']\nbudgt = 3", r"no setting in x \[crawl\] named 'budgt'; .* 'budget'\?"),
         ("[crawls]\n", r"no table in x named 'crawls'; did you mean 'crawl'\?"),
         ("[crawl.more]\nseeds = 1", r"no setting in x \[crawl\] named 'more'"),
-        ("seeds = ['http://a.test/']", "x: seeds stands alone; settings belong under a heading such as"),
+        ("seeds = ['http://a.test/']", "x: seeds is outside a table; settings belong under a heading such as"),
         ("[crawl]\nseeds = 'http://a.test/'", r"x \[crawl\]: seeds is 'http://a.test/'; it must be a list of texts"),
         ("[crawl]\nseeds = ['http://a.test/']\nlog = 1", r"x \[crawl\]: log is 1; it must be true or false"),
         ("[crawl]\nseeds = ['http://a.test/']\nbudget = 1.5", r"budget is 1.5; it must be a whole number"),
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
     ("changed", "said"),
     [
         ({"seeds": ()}, "seeds is empty"),
-        ({"seeds": ("nonsense://",)}, "'nonsense://' is no address of a page"),
+        ({"seeds": ("nonsense://",)}, "'nonsense://' is not a valid URL"),
         ({"policy": "optimal"}, "policy optimal must know the whole web beforehand"),
         ({"policy": "certifed"}, "did you mean 'certified'"),
         ({"damping": 1.0}, "damping is 1.0"),

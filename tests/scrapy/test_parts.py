@@ -281,7 +281,7 @@ def test_a_request_that_the_spider_cannot_make_any_more_is_not_lost(tmp_path: Pa
     before.commit()
     before.close()
     meanwhile = RequestLedger(settings, NewSpider())
-    with pytest.raises(InputError, match="cannot be made again .*parse_item"):
+    with pytest.raises(InputError, match="cannot be restored .*parse_item"):
         meanwhile.request(page)
     meanwhile.close()
     after = RequestLedger(settings, spider)

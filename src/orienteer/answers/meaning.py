@@ -67,6 +67,19 @@ VERDICTS: dict[Outcome, Verdict] = {
 }
 NO_PAGE = frozenset((404, 410))  # of all 4xx these alone say that there is none; the others are refusals
 
+# Decisions of the crawl, which may be made without asking, or by what is known of other pages.
+DECISIONS = frozenset(
+    (
+        Outcome.ROBOTS,
+        Outcome.ROBOTS_OUT_OF_REACH,
+        Outcome.TOO_DEEP,
+        Outcome.HOST_GIVEN_UP,
+        Outcome.LEAVES_SCOPE,
+        Outcome.REDIRECT_LOOP,
+        Outcome.TOO_MANY_REDIRECTS,
+    )
+)
+
 # These stand for a page that is not known: whoever goes there may end up on a page that was fetched.
 LOST_REDIRECTS = frozenset(
     (Outcome.LEAVES_SCOPE, Outcome.LEADS_NOWHERE, Outcome.REDIRECT_LOOP, Outcome.TOO_MANY_REDIRECTS)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from orienteer.answers.answer import Fetched, Request, media_type, outcome_of, unpacked_content
 from orienteer.answers.headers import Headers
-from orienteer.answers.meaning import VERDICTS, Verdict, verdict_of
+from orienteer.answers.meaning import DECISIONS, VERDICTS, Verdict, verdict_of
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
@@ -26,7 +26,7 @@ from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedPage
 from orienteer.store.url_numbers import seen_urls
 
-_OUTCOMES = frozenset(map(str, VERDICTS))  # of fetches; what the crawl decided then, it decides anew
+_OUTCOMES = frozenset(map(str, set(VERDICTS) - DECISIONS))  # what the crawl decided then, it decides anew
 
 
 class ArchiveFetcher:

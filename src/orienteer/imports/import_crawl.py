@@ -204,7 +204,7 @@ class _Import:
             n_too_large=reading.n_too_large,
             n_passing=collector.n_passing,
             n_unresolved=collector.n_unresolved,
-            n_fetched=figures.n_fetched,
+            n_fetched=figures.n_fetched + figures.n_redirects,
             n_failed=figures.n_failed,
             n_skipped=figures.n_skipped,
             n_blocked=figures.n_blocked,

@@ -78,15 +78,14 @@ class SeedCheck:
 
     def _n_pages(self) -> int:
         """Pages that were fetched, without redirects, which are other names of pages."""
-        states = self._crawl.states()
-        aliases = self._crawl.coverage.alias[: len(states)]
-        return int(np.count_nonzero(states == PageState.FETCHED) - np.count_nonzero(aliases))
+        is_fetched = self._crawl.states() == PageState.FETCHED
+        return int(np.count_nonzero(is_fetched & ~self._crawl.coverage.alias[: len(is_fetched)]))
 
     def _end_of(self, page: int) -> int:
         """Where the redirects of a page lead."""
         alias = self._crawl.coverage.alias
         for _ in range(_REDIRECTS_FOLLOWED):
-            if page >= len(alias) or not alias[page]:
+            if page >= len(alias) or not alias[page] or self._crawl.state(page) is not PageState.FETCHED:
                 break
             page = int(self._crawl.web.links(page)[0])
         return page
@@ -94,7 +93,7 @@ class SeedCheck:
     def _is_lost(self, seed: int) -> bool:
         page = self._end_of(seed)
         state = self._crawl.state(page)
-        if state in (PageState.FAILED, PageState.BLOCKED):
+        if state in (PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED):
             return True
         return state is not PageState.FETCHED and self._ledger.host(page) in self._failures
 

@@ -94,7 +94,7 @@ class FolderFiles:
         try:
             with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 ranks = dict(arrays)
-            if len({ranks[name].shape for name in ("pages", "global", "local")}) > 1 or ranks["pages"].ndim != 1:
+            if ranks["pages"].ndim != 1 or any(column.shape != ranks["pages"].shape for column in ranks.values()):
                 raise ValueError("ranks of other pages")
             return ranks
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
