@@ -46,6 +46,7 @@ SLOW = [
     "certificate",
     "links",
     "soak",
+    "maximal",
     "search",
 ]
 HEAD = """# Results

@@ -78,6 +78,8 @@ def test_the_figures_can_be_read_back() -> None:
     samples, types = parsed(metrics_text(refreshing))
     assert samples == {
         ("orienteer_pages_total", "fetched"): 12_345,
+        ("orienteer_pages_total", "redirect"): 0,
+        ("orienteer_pages_total", "skipped"): 0,
         ("orienteer_pages_total", "failed"): 678,
         ("orienteer_pages_total", "blocked"): 90,
         ("orienteer_frontier_pages", ""): 45_678,

@@ -359,7 +359,7 @@ def _run_apart(command: list[str], tally: Tally, ready: ReadyProcess) -> list[st
     tally.n_commands += 1
     tally.n_processes += 1
     try:
-        ended = ready.run(command, columns=100, timeout_s=_PATIENCE_S)
+        ended = ready.run(command, columns=100)
     except TimeoutError:
         return [f"{command[0]}: hangs"]
     tally.n_refused += ended.returncode == 2

@@ -36,6 +36,7 @@ from orienteer.inspect.status_in_words import (
     interval,
     lost_in_words,
     out_of_reach,
+    supposed,
 )
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -227,9 +228,11 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, "seeds lost", lost_in_words(report.lost_seeds))
     if report.library is None:
         add_fact(rows, "coverage", certificate_in_words(figures.certificate))
+        add_fact(rows, "supposed", supposed(figures.certificate))
         add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
     else:
         add_fact(rows, "coverage", certificate_in_words(report.library))
+        add_fact(rows, "supposed", supposed(report.library))
         add_fact(rows, f"epoch {figures.epoch}", epoch_in_words(figures.certificate))
         add_fact(rows, "pages", _pages(figures))
         add_fact(rows, "", kept_in_words(figures.visits, report.refresh))

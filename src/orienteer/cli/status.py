@@ -88,10 +88,16 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
 def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     """What has become of it so far."""
     from orienteer.cli.wording import counted, moment, size
-    from orienteer.inspect.status_in_words import coverage_in_words, coverage_of_epoch_in_words, stopped_in_words
+    from orienteer.inspect.status_in_words import (
+        coverage_in_words,
+        coverage_of_epoch_in_words,
+        stopped_in_words,
+        supposed,
+    )
     from orienteer.pages.states import PageState
 
     first, last = found.first_time, found.last_time
+    proved = found.library if found.epochs else found.certificate
     waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
     frontier = f"{waiting:,} wait in the frontier; " if isinstance(waiting, int) else ""
     duplicates = [
@@ -103,6 +109,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("last page", moment(last) if last is not None else ""),
         ("stopped", stopped_in_words(found)),
         ("coverage", coverage_in_words(found)),
+        ("supposed", "" if proved is None else supposed(proved)),
         ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", counted(found.n_fetched, "page")),
         ("redirects", f"{found.n_redirects:,}" if found.n_redirects else ""),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orienteer.graph.coverage import Certificate, percent
+from orienteer.graph.coverage import UPPER_SUPPOSES, Certificate, percent
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
@@ -102,9 +102,16 @@ def interval(proved: Certificate) -> str:
 
 def out_of_reach(proved: Certificate) -> str:
     """Who comes to a blocked page may go on to a fetched one: the mass there is the most that can be lost by it."""
-    if not proved.blocked:
-        return ""
-    return f"up to {percent(proved.blocked, up=True)} is out of reach: on blocked pages, or behind them"
+    parts = (
+        (proved.blocked, "is out of reach: on blocked pages, or behind them"),
+        (proved.unknown, "is behind links that are not known"),
+    )
+    return "; ".join(f"up to {percent(share, up=True)} {where}" for share, where in parts if share)
+
+
+def supposed(proved: Certificate) -> str:
+    """What the upper bound supposes, where it says anything."""
+    return f"for the upper bound, that {UPPER_SUPPOSES}" if proved.upper < 1 else ""
 
 
 def _age(found: FolderStatus) -> str:

@@ -60,7 +60,7 @@ class HostTurns:
     def look(self, now: float) -> None:
         """Give turns to hosts that have proved their worth, if it is time for that."""
         if self.probation.is_active and now >= self._next_look:
-            self._next_look = now + _LOOK_EVERY_S
+            self._next_look = now + min(_LOOK_EVERY_S, self.ledger.plan.politeness.delay_s)
             for host in self.probation.look(now, self.ledger.seen.hosts):
                 self.keep_delay(host, now)
 

@@ -323,6 +323,7 @@ class Scheduler(BaseScheduler):
         proved = crawl.certificate(tolerance)
         figures: dict[str, Any] = {
             "coverage_lower": proved.lower,
+            "unknown": proved.unknown,
             "coverage_upper": min(proved.upper, 1.0),
             "blocked": proved.blocked,
             "frontier": proved.frontier,
