@@ -156,7 +156,7 @@ def test_files_that_may_not_grow(max_file_bytes: int, tmp_path: Path, web: FakeW
         code, said = process.ended()
     assert code == 2
     assert said.count("\n") == 1
-    assert "nothing acknowledged is lost, run the same command again when that is mended" in said
+    assert "nothing acknowledged is lost, run the same command again once that is fixed" in said
     safe = Safe(command, web)  # sooner, perhaps nothing yet
     assert len(safe) > 0 or max_file_bytes < 100_000
     command.run()

@@ -113,6 +113,8 @@ class _Rebuilding:
         numbers = np.zeros(1024, np.int64)  # 0: lost, else one more than the new number
         n_old = 0
         for old, url in self._old.rows("url", "id", ("id", "url")):
+            if old >= self._old.most_rows():  # ids are dense: so many there are not
+                break
             n_old, numbers = old + 1, grown(numbers, old + 1)
             is_seed = old < len(seeds) and url == seeds[old]
             if not is_seed and (not isinstance(url, str) or canonical_url(url) != url or url in seen):

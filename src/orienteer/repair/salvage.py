@@ -86,9 +86,13 @@ class Salvage:
         except _ERRORS:
             return set()
 
+    def most_rows(self) -> int:
+        """No table of the file has more."""
+        return self.path.stat().st_size // _LEAST_ROW_BYTES
+
     def _end(self, table: str, key: str, first: int) -> int:
         """A number that all keys are below: from `first` on they are dense, or nearly, so the size bounds them."""
-        most = first + self.path.stat().st_size // _LEAST_ROW_BYTES
+        most = first + self.most_rows()
         try:
             ((last,),) = self._all(f"SELECT max({key}) FROM {table}")
         except _ERRORS:

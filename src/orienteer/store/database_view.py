@@ -87,9 +87,12 @@ class DatabaseView(Database):
 
     def _page_rows(self, where: str, *values: int | str) -> Iterator[list[PageRow]]:
         sql = f"SELECT {COLUMNS} FROM page WHERE {where} ORDER BY position"
+        n_urls = self.n_urls()
         for rows in self._batches(_ROWS_PER_BATCH, sql, *values):
             with self._expecting_damage():
                 pages = [PageRow.of_stored(row) for row in rows]
+                if not 0 <= min(row.id for row in pages) <= max(row.id for row in pages) < n_urls:
+                    raise ValueError("a page has no URL")
             yield pages
 
     def titles(self, pages: Sequence[int]) -> list[str]:

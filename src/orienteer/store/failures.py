@@ -25,8 +25,10 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         raise CrawlFolderError(_of_the_system(path, error)) from None
     except sqlite3.Error as error:
-        if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError)):
+        if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
             raise
+        if isinstance(error, sqlite3.IntegrityError):  # a row is there already that no crawl has written
+            raise damaged(path, error) from None
         raise CrawlFolderError(_of_sqlite(path, error)) from None
     except UnicodeDecodeError as error:  # SQLite quotes what it stumbled over, and Python wants that to be text
         raise damaged(path, error) from None
@@ -43,7 +45,7 @@ def _of_the_system(path: Path, error: OSError) -> str:
         return _full(path)
     if error.errno in _READ_ONLY:
         return f"{path}: may not be written ({error.strerror}); write access to the crawl folder is needed"
-    return f"{path}: {error.strerror or error}; {_RUN_AGAIN} when that is mended"
+    return f"{path}: {error.strerror or error}; {_RUN_AGAIN} once that is fixed"
 
 
 def _of_sqlite(path: Path, error: sqlite3.Error) -> str:
@@ -57,7 +59,7 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> str:
         return f"{path}: another program is writing to it"
     if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return f"{path}: may not be written ({error}); write access to the crawl folder is needed"
-    return f"{path}: {error} ({error.sqlite_errorname}); {_RUN_AGAIN} when that is mended"
+    return f"{path}: {error} ({error.sqlite_errorname}); {_RUN_AGAIN} once that is fixed"
 
 
 def _full(path: Path) -> str:
