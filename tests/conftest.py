@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts tests in the background has Ctrl-C ignored, and all processes below would inherit that.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # so has nohup
 
 
 @pytest.hookimpl(optionalhook=True)  # xdist may be left out

@@ -23,6 +23,8 @@ from numba.core.serialize import dumps
 
 from orienteer.kernel_folder import NOT_KEPT, folder
 
+_PACKAGE = "orienteer"
+
 _Called = Mapping[Callable[..., Any], Mapping[str, Any]]
 
 _is_only_loading = False
@@ -79,7 +81,14 @@ class _Locator(caching._CacheLocator):
         return cls(py_file)
 
     def get_cache_path(self) -> str:
-        return str((folder() or Path()) / self.get_suitable_cache_subpath(self._py_file))
+        return str((folder() or Path()) / self._folder_name())
+
+    def _folder_name(self) -> str:
+        """For the package itself its own names, so that copies of it share what was compiled; the stamp tells them."""
+        parts = Path(self._py_file).parent.parts
+        if _PACKAGE not in parts:
+            return str(self.get_suitable_cache_subpath(self._py_file))
+        return ".".join(parts[len(parts) - parts[::-1].index(_PACKAGE) - 1 :])
 
     def get_source_stamp(self) -> bytes:
         return b""  # the cache has another one

@@ -289,7 +289,7 @@ def test_a_report_without_its_goal_says_how_to_go_on(
     assert "not reached: it was interrupted, but 98 % is not proved" in out
     assert "orienteer crawl example.org-crawl " in out
     assert "errors in this run" not in out
-    assert "no page" not in out
+    assert "without a page" not in out
     out = said(capsys, monkeypatch, report("budget", False, budget=13_023))
     assert "not reached: the budget of 13,023 pages is spent, but 98 %" in out
     assert "orienteer crawl example.org-crawl --budget 26046" in out

@@ -23,6 +23,7 @@ OUTCOMES = frozenset(
         "no connection",
         "tls failed",
         "broken answer",
+        "redirect leads nowhere",
         "too large",
         "unwanted type",
         "forbidden address",

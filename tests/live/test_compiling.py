@@ -28,7 +28,11 @@ def children(pid: int) -> list[int]:
 
 
 def is_there(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    """Whether it runs; one that has ended and that nobody has waited for is there in name only."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_crawl_begins_and_ends_before_anything_is_compiled(tmp_path: Path) -> None:

@@ -103,10 +103,11 @@ def test_after_a_write_that_failed_a_commit_must_not_pass_for_the_whole(database
 
 def test_a_page_is_done_once(database: Database) -> None:
     database.add_page(page_row(7, 0))
-    with pytest.raises(sqlite3.IntegrityError):
-        database.add_page(page_row(7, 1))
-    with pytest.raises(sqlite3.IntegrityError):
-        database.add_page(page_row(8, 0))
+    for again in (page_row(7, 1), page_row(8, 0)):
+        with pytest.raises(CrawlFolderError, match=r"damaged \(UNIQUE constraint failed"):
+            database.add_page(again)
+        database.rollback()
+        database.add_page(page_row(7, 0))
 
 
 # URLs

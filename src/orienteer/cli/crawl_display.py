@@ -259,8 +259,8 @@ def _next_commands(report: Report, is_indexed: bool) -> list[tuple[str, str]]:
             (f"orienteer serve {folder}", "see it in the browser"),
         ]
     commands += [
-        (f"orienteer status {folder}", "the crawl in figures, host by host"),
-        (f"orienteer explain {folder} URL", "what happened to a page, and why"),
+        (f"orienteer status {folder}", "the crawl in figures"),
+        (f"orienteer explain {folder} URL", "what happened to a page"),
     ]
     width = max(len(command) for command, _ in commands)
     return [(command.ljust(width), why) for command, why in commands]
