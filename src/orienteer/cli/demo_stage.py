@@ -71,7 +71,7 @@ class Stage:
     @contextmanager
     def working(self) -> Iterator[Progress]:
         """While something is done and nothing said: a bar; where the compiler keeps it waiting, a line that says so."""
-        timer = Timer(_PATIENCE_S, say, ["preparing (the first run compiles, once)…"])
+        timer = Timer(_PATIENCE_S, say, ["preparing…"])
         timer.daemon = True
         timer.start()
         try:
