@@ -222,7 +222,13 @@ def look_again(stage: Stage) -> None:
     changes = stage.site.pass_a_week()
     with stage.working() as progress:
         in_a_week = time.time() + 7 * DAY_S
-        report = refresh(stage.folder, now=in_a_week, budget=_AT_MOST, watch=watching(progress, "looking again"))
+        report = refresh(
+            stage.folder,
+            now=in_a_week,
+            budget=_AT_MOST,
+            settings={"fetch": stage.fetch},
+            watch=watching(progress, "looking again"),
+        )
     assert report.library is not None
     rows = facts_grid()
     n_new, n_edited, n_deleted = map(len, changes)

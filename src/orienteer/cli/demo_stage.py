@@ -42,12 +42,17 @@ class Stage:
 
         return seen_at(HOME, self.web.port)
 
+    @property
+    def fetch(self) -> dict[str, Any]:
+        """How this web is reached; said to every command, since not every user has a place where that can be kept."""
+        return {"connect_to": self.web.address}
+
     def settings(self, **crawl: Any) -> dict[str, dict[str, Any]]:
         """A crawl of this web: quick, since it is ours, and written down often, since it will be killed."""
         return {
             "crawl": {"commit_every_s": 0.1, "log": False, **crawl},
             "politeness": {"delay_s": 0.004, "connections": 4},
-            "fetch": {"connect_to": self.web.address},
+            "fetch": self.fetch,
         }
 
     def short(self, url: str) -> str:

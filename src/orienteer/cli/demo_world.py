@@ -32,7 +32,8 @@ def ask_the_world(stage: Stage) -> None:
         def watch(past: Round) -> None:
             progress("looking outside", past.n_fetched, _AROUND)
 
-        found = live_estimate(stage.folder, EstimateSettings(budget=_AROUND, rounds=_ROUNDS), watch=watch)
+        settings = EstimateSettings(budget=_AROUND, rounds=_ROUNDS)
+        found = live_estimate(stage.folder, settings, fetch=stage.fetch, watch=watch)
     stage.say(
         f"What are the town's {len(found.pages):,} pages worth in the whole web? {found.n_fetched:,} pages around it "
         f"were looked at, those first that matter most to it. How sure is that? {_capital(str(found.outlook))}."
