@@ -240,6 +240,14 @@ def test_a_redirect_to_itself_leads_nowhere() -> None:
     assert crawl.certificate().unknown == pytest.approx(1)
 
 
+def test_other_names_are_counted_among_pages_that_nothing_links_to() -> None:
+    crawl = new_crawl()
+    crawl.redirected(crawl.next(), 1)
+    crawl.redirected(crawl.next(), 1)  # to itself: blocked
+    crawl.discover([5_000])
+    assert crawl.n_other_names() == 1
+
+
 def test_redirects_are_counted() -> None:
     crawl = new_crawl()
     for page in range(4):

@@ -267,6 +267,12 @@ class Crawl:
         self._state = grown(self._state, self.web.n_pages)
         return self._state[: self.web.n_pages]
 
+    def n_other_names(self) -> int:
+        """How many fetched pages are other names of pages: redirects, and what was merged with another page."""
+        self.coverage.know(self.web.n_pages)
+        states = self.states()
+        return int(np.count_nonzero(self.coverage.alias[: len(states)] & (states == PageState.FETCHED)))
+
     def reinstate(
         self,
         order: array[int],

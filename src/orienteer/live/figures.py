@@ -99,8 +99,7 @@ class Watch:
         crawl = ledger.crawl
         is_refreshed = self._refresh_certificate(now, exact)
         states = np.bincount(crawl.states(), minlength=len(PageState))
-        is_fetched = crawl.states() == PageState.FETCHED
-        n_redirects = int(np.count_nonzero(crawl.coverage.alias[: len(is_fetched)] & is_fetched))
+        n_redirects = crawl.n_other_names()
         self._outlook.see(Point(now, crawl.n_asked, self._certificate.lower, len(crawl.frontier)))
         goal, rate = crawl.goal, self._outlook.pages_per_s
         left = self._outlook.left(goal) if why is None else Left() if why is StopReason.INTERRUPTED else Left(0.0, 0.0)

@@ -78,8 +78,8 @@ class SeedCheck:
 
     def _n_pages(self) -> int:
         """Pages that were fetched, without redirects, which are other names of pages."""
-        is_fetched = self._crawl.states() == PageState.FETCHED
-        return int(np.count_nonzero(is_fetched & ~self._crawl.coverage.alias[: len(is_fetched)]))
+        n_fetched = int(np.count_nonzero(self._crawl.states() == PageState.FETCHED))
+        return n_fetched - self._crawl.n_other_names()
 
     def _end_of(self, page: int) -> int:
         """Where the redirects of a page lead."""
