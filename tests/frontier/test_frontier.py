@@ -274,6 +274,15 @@ def test_a_resting_host_can_be_woken() -> None:
     assert taken(frontier, 1.0) == 1
 
 
+@pytest.mark.parametrize("host", [99, 5_000, 3_000_000])
+def test_a_host_that_nobody_knows_may_rest_and_be_woken(host: int) -> None:
+    frontier = Frontier(Politeness(delay_s=0.0, connections=9))
+    frontier.rest(host, until=5.0)
+    frontier.wake(host + 100_000)
+    frontier.put([1], [0.5], [host])
+    assert (taken(frontier, 0.0), taken(frontier, 5.0)) == (None, 1)
+
+
 def test_hosts_that_share_a_turn_are_asked_as_if_they_were_one() -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put([1, 2, 3, 4], [0.9, 0.8, 0.7, 0.1], [5, 6, 7, 8])

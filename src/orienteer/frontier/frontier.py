@@ -103,12 +103,14 @@ class Frontier:
     def rest(self, host: int, until: float) -> None:
         """The host must not be asked before that time."""
         if self.politeness.per_host:
-            heaps.rest(*self._heaps(), self._turn(host), float(until), self._connections(), self._now)
+            turn = self._turn(host)  # before the heaps: a new host makes them larger
+            heaps.rest(*self._heaps(), turn, float(until), self._connections(), self._now)
 
     def wake(self, host: int) -> None:
         """The host may be asked again, however long it should have rested."""
         if self.politeness.per_host:
-            heaps.wake(*self._heaps(), self._turn(host), self._connections(), self._now)
+            turn = self._turn(host)
+            heaps.wake(*self._heaps(), turn, self._connections(), self._now)
 
     def set_quick(self, host: int, is_quick: bool) -> None:
         """Whether the host answers quickly, by what is known of it."""
