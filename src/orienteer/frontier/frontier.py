@@ -126,7 +126,8 @@ class Frontier:
 
     def has_pages(self, host: int) -> bool:
         """Whether a page waits for the turn of this host."""
-        return bool(self._turns[self._turn(host)]["best"])
+        turn = self._turn(host)
+        return bool(self._turns[turn]["best"])
 
     def share_turn(self, hosts: ArrayLike, pages: ArrayLike, with_host: int | None = None) -> None:
         """From now on these hosts have one turn, that which `with_host` has now, or else a new one.
