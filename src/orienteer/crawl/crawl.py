@@ -27,12 +27,13 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.coverage import ALL_UNKNOWN, Certificate, Coverage
+from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
 from orienteer.notebook import facts_html
 from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.pages.stop_reason import StopReason
+from orienteer.pages.unknown import NOBODY_KNOWS
 from orienteer.policies.focused import AboutPage, FocusedPolicy
 from orienteer.policies.policy import Policy, Priorities, TrustedPages
 from orienteer.policies.policy_state import check_state
@@ -158,7 +159,7 @@ class Crawl:
     ) -> None:
         """The page came back with these links; `hosts` are those of the targets. A focused policy hears `about` it.
 
-        `n_unknown` links of the page are not among them; ALL_UNKNOWN: nobody knows how many.
+        `n_unknown` links of the page are not among them; NOBODY_KNOWS: nobody knows how many.
         """
         self._arrive(page, PageState.FETCHED, now, None if asked else 0.0)
         self._leave_unknown(page, n_unknown)
@@ -224,14 +225,14 @@ class Crawl:
         self.n_asked += was_answered
         self._apply(self.policy.lost(page, self.web))
         if is_redirect:
-            self._leave_unknown(page, ALL_UNKNOWN)
+            self._leave_unknown(page, NOBODY_KNOWS)
             self.coverage.alias[page] = True
         self._see_whether_to_stop([page] if is_redirect else [])
 
     def find_more_links(self, pages: NDArray[np.uint32], n_more: NDArray[np.int32]) -> None:
         """So many links of these fetched pages count that did not before: the scope has become wider."""
         n_unknown = self.coverage.n_unknown
-        n_unknown[pages] = np.where(n_unknown[pages] == ALL_UNKNOWN, ALL_UNKNOWN, n_unknown[pages] + n_more)
+        n_unknown[pages] = np.where(n_unknown[pages] == NOBODY_KNOWS, NOBODY_KNOWS, n_unknown[pages] + n_more)
         self.own_proof_holds = False
         self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
         self._see_whether_to_stop([])

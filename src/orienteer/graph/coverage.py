@@ -40,8 +40,8 @@ from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import inlined, kernel
 from orienteer.notebook import facts_html
+from orienteer.pages.unknown import NOBODY_KNOWS
 
-ALL_UNKNOWN = -1  # in `n_unknown`: nothing is known of a page's links, not even how many there are
 UPPER_SUPPOSES = "no page that was not fetched is another name of a fetched one"
 
 U = 3  # in `mass`, beside R, Q and D: behind links that are not known
@@ -116,7 +116,7 @@ def certificate(
 
     Only links of fetched pages are used. `blocked` pages can never be fetched; `aliases` are fetched pages that only
     redirect to their single link. `n_unknown` is for every page the number of links it has besides those in the graph,
-    ALL_UNKNOWN where that is not known. `known_trust` is the share of all trust that the given trust stands for.
+    NOBODY_KNOWS where that is not known. `known_trust` is the share of all trust that the given trust stands for.
 
     >>> from orienteer.graph import shapes
     >>> print(certificate(shapes.chain(3), fetched=[0, 1], trust=[0]))
@@ -262,7 +262,7 @@ def _push(
     work[PUSHES] += 1
     start, end = links.starts[page], links.ends[page]
     passed_on = amount if alias[page] else damping * amount
-    if n_unknown[page] == ALL_UNKNOWN:
+    if n_unknown[page] == NOBODY_KNOWS:
         mass[U] += passed_on
         return
     n_links = end - start + n_unknown[page]

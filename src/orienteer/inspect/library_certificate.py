@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.coverage import ALL_UNKNOWN, Certificate, Coverage
+from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.pages.states import COUNTS_AS_FETCHED, PageState
+from orienteer.pages.unknown import NOBODY_KNOWS
 from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages
@@ -51,7 +52,7 @@ def library_certificate(
             web.add_batch(events.pages, events.link_offsets, events.links)
     for page in _going_in_circles(redirects):  # seen at different times: nobody knows where they lead
         web.add(int(page), [])
-        n_unknown[page] = ALL_UNKNOWN
+        n_unknown[page] = NOBODY_KNOWS
     is_lost = (states == PageState.BLOCKED) & (n_unknown != 0)  # redirects
     seeds = np.arange(len(plan.crawl.seeds), dtype=np.uint32)
     trusted = trusted or TrustedPages(seeds, plan.crawl.seed_trust())

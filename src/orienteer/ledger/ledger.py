@@ -143,14 +143,14 @@ class Ledger(Retelling):
         self._note_redirect(page, int(ids[0]))
         self._enter(page, PageState.FETCHED, Outcome.REDIRECT, answer, now, ids, redirect_to=int(ids[0]))
         if is_widened:
-            self._find_more_links(now)
+            self._find_more_links()
 
     def _lost(self, page: int, outcome: Outcome, answer: Fetched, now: float, outside: NDArray[np.uint32]) -> None:
         """A redirect that leads out of the scope, round in circles, or on for ever."""
         unknown = UnknownLinks(NOBODY_KNOWS, outcome)
         self._enter(page, PageState.BLOCKED, outcome, answer, now, outside=outside, unknown=unknown)
 
-    def _find_more_links(self, now: float) -> None:
+    def _find_more_links(self) -> None:
         """The scope has become wider: links that were outside are inside.
 
         Their pages become known. The pages that link there were told without these links, and whatever orders the
