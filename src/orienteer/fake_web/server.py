@@ -102,7 +102,8 @@ class FakeWeb:
         self._listening.set()
         await self._stopping.wait()
         server.close()
-        while self.connections:
+        # A connection that has just been accepted is a task at first, and none of ours.
+        while self.connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self.connections):
                 connection.abort()
             await asyncio.sleep(0)
