@@ -138,7 +138,9 @@ def certificate(
 class Coverage:
     """Coverage while a crawl goes on: pages are fetched one by one, bounds can be asked for at any time."""
 
-    def __init__(self, trust: NDArray[np.float64], damping: float = 0.85, known_trust: float = 1.0) -> None:
+    def __init__(
+        self, trust: NDArray[np.float64], damping: float = 0.85, known_trust: float = 1.0, counts_visits: bool = False
+    ) -> None:
         if not 0 < known_trust <= 1:
             raise InputError(f"known_trust is {known_trust}; it must be above 0 and at most 1")
         if not 0 <= damping < 1:
@@ -149,6 +151,8 @@ class Coverage:
         self.fetched = np.zeros(len(trust), np.bool_)
         self.alias = np.zeros(len(trust), np.bool_)
         self.n_unknown = np.zeros(len(trust), np.int32)
+        self.counts_visits = counts_visits
+        self.visits = np.zeros(len(trust) if counts_visits else 0)  # the mass that was pushed from each page
         self._is_active = np.zeros(len(trust), np.bool_)
         self._active = np.empty(len(trust), np.uint32)
         self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0])
@@ -169,6 +173,8 @@ class Coverage:
             self.p, self._active = grown(self.p, n_pages), grown(self._active, n_pages)
             self.fetched, self.alias = grown(self.fetched, n_pages), grown(self.alias, n_pages)
             self.n_unknown = grown(self.n_unknown, n_pages)
+            if self.counts_visits:
+                self.visits = grown(self.visits, n_pages)
             self._is_active = grown(self._is_active, n_pages)
 
     def fetch(self, pages: NDArray[Any], links: Links, until: float = 2.0) -> int:
@@ -188,7 +194,7 @@ class Coverage:
 
     def over_again(self, trust: NDArray[np.float64], links: Links) -> Coverage:
         """The same pages fetched, pushed from the start: their links are not what they were taken for."""
-        new = Coverage(trust, self.damping, 1.0 - self.hidden)
+        new = Coverage(trust, self.damping, 1.0 - self.hidden, self.counts_visits)
         new.know(len(self.p))
         new.alias[: len(self.p)], new.n_unknown[: len(self.p)] = self.alias, self.n_unknown
         new.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
@@ -210,8 +216,8 @@ class Coverage:
 
     def _arrays(self) -> tuple[Any, ...]:
         return (
-            self.p, self.fetched, self.alias, self.n_unknown, self._is_active, self._active, self.mass, self.work,
-            self.damping,
+            self.p, self.fetched, self.alias, self.n_unknown, self.visits, self._is_active, self._active, self.mass,
+            self.work, self.damping,
         )  # fmt: skip
 
     def _straighten(self) -> None:
@@ -252,8 +258,8 @@ def _wait(page: Any, active: Any, work: Any) -> None:
 
 @kernel
 def _push(
-    page: Any, links: Any, p: Any, fetched: Any, alias: Any, n_unknown: Any, is_active: Any, active: Any, mass: Any,
-    work: Any, damping: float,
+    page: Any, links: Any, p: Any, fetched: Any, alias: Any, n_unknown: Any, visits: Any, is_active: Any,
+    active: Any, mass: Any, work: Any, damping: float,
 ) -> None:  # fmt: skip
     """Push a fetched page whose mass is counted in Q."""
     amount = p[page]
@@ -262,6 +268,8 @@ def _push(
     work[PUSHES] += 1
     start, end = links.starts[page], links.ends[page]
     passed_on = amount if alias[page] else damping * amount
+    if len(visits) > 0 and not alias[page]:
+        visits[page] += amount
     if n_unknown[page] == NOBODY_KNOWS:
         mass[U] += passed_on
         return
@@ -289,8 +297,8 @@ def _push(
 
 @kernel
 def _push_active(
-    links: Any, goal: float, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any, is_active: Any,
-    active: Any, mass: Any, work: Any, damping: float,
+    links: Any, goal: float, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any, visits: Any,
+    is_active: Any, active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
     """Push fetched pages until Q is within the goal, or it is decided whether `until` is proved.
 
@@ -315,14 +323,14 @@ def _push_active(
             work[_ACTIVE] -= 1
             if p[page] > threshold:
                 is_active[page] = False
-                _push(page, links, p, fetched, alias, n_unknown, is_active, active, mass, work, damping)
+                _push(page, links, p, fetched, alias, n_unknown, visits, is_active, active, mass, work, damping)
             else:
                 _wait(page, active, work)
 
 
 @kernel
 def _fetch_until(
-    links: Any, pages: Any, first: int, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any,
+    links: Any, pages: Any, first: int, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any, visits: Any,
     is_active: Any, active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
     """Count pages from `first` on as fetched; (pages counted, whether `until` seems proved by then, or not decided)."""
@@ -333,10 +341,10 @@ def _fetch_until(
         fetched[page] = True
         mass[R] -= p[page]
         mass[Q] += p[page]
-        _push(page, links, p, fetched, alias, n_unknown, is_active, active, mass, work, damping)
+        _push(page, links, p, fetched, alias, n_unknown, visits, is_active, active, mass, work, damping)
         if until <= 1.0:
             answer = _push_active(
-                links, _DECIDED, until, p, fetched, alias, n_unknown, is_active, active, mass, work, damping
+                links, _DECIDED, until, p, fetched, alias, n_unknown, visits, is_active, active, mass, work, damping
             )
             if answer != _OPEN:
                 return k + 1, answer

@@ -1,0 +1,72 @@
+"""Bounds of a mean from bounded scores that hold at all times together (a betting confidence sequence).
+
+For every coverage c on a grid gamblers bet against "the coverage is below c", and others against "above c". A gambler
+starts with 1, and stakes a fixed share of what cannot be lost; several shares are mixed. As long as the statement is
+true her capital is a supermartingale, and the chance that it ever reaches 1/δ is at most δ (Ville; Waudby-Smith &
+Ramdas 2024). Capitals are monotone in c, so all c on one side are ruled out together.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.survey.walking import DANGLING, OUTSIDE, UNKNOWN
+from orienteer.kernel import kernel
+
+_STAKES = np.array([0.03, 0.08, 0.15, 0.25, 0.4, 0.6, 0.8, 0.95])
+_N_POINTS = 1000
+_TINY = 1e-12
+
+
+class Bounds:
+    """Bounds on a share of the surfer's time: 1 - share = c on a grid between two bounds that are proved.
+
+    The share of lives' time outside is at most s exactly if E[outside + unknown + s dangling] <= allowed_most(s), where
+    allowed(s) = s total - fixed, over `free`. For the upper bound what is not known counts nothing.
+    """
+
+    def __init__(self, lowest: float, highest: float, total: float, fixed: tuple[float, float], free: float,
+                 error: float) -> None:  # fmt: skip
+        """`total` is 1 - d D; `fixed` the mass that counts as outside in the worst and in the best case."""
+        self.grid = np.linspace(lowest, highest, _N_POINTS)
+        self._thresholds = [((1.0 - self.grid) * total - part) / free for part in fixed]
+        self._capitals = [np.zeros((len(_STAKES), _N_POINTS)) for _ in fixed]
+        self._goal = log(2.0 / error)
+        self._ruled_out = [self.grid <= lowest, self.grid >= highest]
+
+    def hear(self, scores: NDArray[np.float64]) -> None:
+        """The scores of the next lives, in the order in which they began."""
+        for side, sign in enumerate((1.0, -1.0)):
+            worst = scores[:, OUTSIDE] + (scores[:, UNKNOWN] if side == 0 else 0.0)
+            capital = self._capitals[side]
+            _bet(capital, self.grid, self._thresholds[side], _STAKES, worst, scores[:, DANGLING].copy(), sign)
+            wealth = np.logaddexp.reduce(capital) - log(len(_STAKES))
+            self._ruled_out[side] |= wealth >= self._goal
+
+    @property
+    def lower(self) -> float:
+        """The first value that is not ruled out from below."""
+        k = int(np.argmin(self._ruled_out[0])) if not self._ruled_out[0].all() else _N_POINTS
+        return float(self.grid[max(k - 1, 0)])
+
+    @property
+    def upper(self) -> float:
+        back = self._ruled_out[1][::-1]
+        k = int(np.argmin(back)) if not back.all() else _N_POINTS
+        return float(self.grid[::-1][max(k - 1, 0)])
+
+
+@kernel
+def _bet(capital: Any, grid: Any, thresholds: Any, stakes: Any, outside: Any, dangling: Any, sign: float) -> None:
+    """Scores are in [0, 1], and so the largest stakes that lose nothing for sure are known."""
+    for k in range(len(grid)):
+        m = thresholds[k]
+        room = max(1.0 - m if sign > 0 else m, _TINY)
+        for i in range(len(outside)):
+            x = sign * (m - outside[i] - (1.0 - grid[k]) * dangling[i]) / room
+            for g in range(len(stakes)):
+                capital[g, k] += log(max(1.0 + stakes[g] * x, _TINY))

@@ -1,0 +1,262 @@
+"""A survey of a crawl that goes on: walks between its pages, until they say that the target is reached.
+
+It hears of every page in the order in which the Crawl does (`told`), and answers with the pages that walks need; these
+are fetched first. Now and then a round of walks begins. When it does, and where, follows from what was told and from
+the seed alone: a crawl that is resumed has the same walks. Rounds are written down all the same (`rounds`), so that
+they can be checked, and begin as they did on a machine that rounds otherwise.
+
+It pushes mass on a Coverage of its own, at moments that depend on nothing else than what it was told.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.arrays import grown
+from orienteer.errors import InputError
+from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.push import Links
+from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.evidence import Evidence
+from orienteer.graph.survey.lives import Lives
+from orienteer.graph.survey.measured import Measured
+from orienteer.graph.survey.pace import Pace, recent_walks
+from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows
+
+_SETTLED = 0.002  # of the time that may be outside: left to push when a round begins
+_LOOK_SHARE = 0.03  # of the pages fetched, between looks while the target is out of reach
+_LEAST_STEP = 4
+_LIVES, _PAGES_A_LIFE = (2, 16), 500  # in a round: the least, the most; and pages fetched for each life
+_AT_ONCE = 4  # the share of the walks that seem to be missing that may be under way: 1 in so many
+
+
+@dataclass(frozen=True)
+class SurveyStart:
+    """What a survey begins with: its target, the error that is allowed, and its randomness.
+
+    It begins when `n_told` events have been told. The seed comes from the system, so that no web can foresee it. About
+    `width` pages are asked for at the same time.
+    """
+
+    until: float
+    confidence: float
+    seed: str
+    n_told: int = 0
+    width: int = 1
+    error: float = 0.0  # of this survey; where it must begin anew, less than 1 - confidence is left
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence)
+        if not self.error:
+            object.__setattr__(self, "error", 1.0 - self.confidence)
+
+
+@dataclass(frozen=True)
+class Round:
+    """Walks that began together, when `n_told` events had been told; what `Evidence` says of them all."""
+
+    n_told: int
+    entries: tuple[int, ...]
+    allowed: float
+    free: float
+    stake: float
+
+
+class CrawlSurvey:
+    """Measures whether a crawl has reached its target."""
+
+    def __init__(
+        self,
+        start: SurveyStart,
+        trust: NDArray[np.float64],
+        damping: float,
+        known_trust: float = 1.0,
+        rounds: tuple[Round, ...] = (),
+    ) -> None:
+        """`rounds` are those of before, which begin again when their moment has come."""
+        self.start = start
+        self.n_told = 0
+        self.rounds: list[Round] = []
+        self.is_reached = False
+        self.n_missing = 0  # walks, as it seems
+        self._to_come = deque(rounds)
+        self._coverage = Coverage(trust, damping, known_trust, counts_visits=True)
+        self._lives = Lives(start.seed, damping)
+        self._evidence = Evidence(start.error)
+        self._found = 0.0
+        self._pace = Pace()
+        self._order = array("I")  # fetched pages
+        self._n_pushed = 0  # of these
+        self._when: NDArray[np.int32] = np.full(1024, NOT_TOLD, np.int32)
+        self._blocked: NDArray[np.bool_] = np.zeros(1024, np.bool_)
+        self._n_fetched_at = array("q")  # of each life: pages fetched when it began
+        self._look_at = len(np.flatnonzero(trust))
+        self._estimate: float | None = None
+        self._asked: set[int] = set()  # pages that walks have needed
+
+    # -- what is told --------------------------------------------------------------------------------------------
+
+    def told(self, page: int, is_fetched: bool, coverage: Coverage, links: Links) -> list[int]:
+        """Something came of a page; the pages that walks need now. `coverage` knows what the page is."""
+        self.n_told += 1
+        self._know(max(page + 1, len(links.starts)))
+        self._when[page] = self.n_told
+        self._blocked[page] = not is_fetched
+        own = self._coverage
+        own.know(len(self._when))
+        own.alias[page], own.n_unknown[page] = coverage.alias[page], coverage.n_unknown[page]
+        if is_fetched:
+            self._order.append(page)
+        needed_it = self._lives.needs(page)
+        if needed_it:
+            n_before = self._lives.n_scored
+            self._lives.told(page, links, self._rows())
+            if self._lives.n_scored > n_before:
+                self._hear()
+        has_begun = self._look(links)
+        return self._needed() if needed_it or has_begun else []
+
+    def _look(self, links: Links) -> bool:
+        """Begin a round of walks if it is time for one."""
+        if self.is_reached or self.n_told < max(self._look_at, self.start.n_told):
+            return False
+        n_fetched = len(self._order)
+        n_lives = min(max(n_fetched // _PAGES_A_LIFE, _LIVES[0]), _LIVES[1])
+        n_under_way = self._lives.n_under_way
+        if n_under_way and n_under_way + n_lives > min(self.start.width, self.n_missing // _AT_ONCE):
+            return False
+        edge = self._settle(links)
+        allowed, gains = edge.allowed(self.start.until), self._gains()
+        if self._weigh_evidence(gains) or allowed <= 0.0 or edge.free <= 0.0 or edge.upper() < self.start.until:
+            self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * n_fetched))
+            return False
+        recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), n_fetched)]
+        plan = self._pace.plan(
+            n_fetched, allowed, edge.free, self._evidence, gains, recent, self._lives.n_begun, self.n_probes
+        )
+        self.n_missing = plan.n_walks
+        if self._to_come:
+            return self._begin_again(plan.n_pages, links)
+        if plan.n_pages:
+            self._look_at = self.n_told + plan.n_pages
+            return False
+        first = self._lives.n_begun
+        levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
+        self._begin(Round(self.n_told, tuple(edge.draw(levels).tolist()), allowed, edge.free, plan.stake), links)
+        return True
+
+    def _begin_again(self, n_pages: int, links: Links) -> bool:
+        """Begin the rounds of before whose moment this is."""
+        has_begun = False
+        while self._to_come and self._to_come[0].n_told <= self.n_told:
+            self._begin(self._to_come.popleft(), links)
+            has_begun = True
+        if not has_begun:
+            next_at = self._to_come[0].n_told
+            self._look_at = min(self.n_told + max(n_pages, 1), next_at)
+        return has_begun
+
+    @property
+    def n_probes(self) -> int:
+        """Pages that walks have needed."""
+        return len(self._asked)
+
+    @property
+    def n_walks(self) -> int:
+        """Walks that have ended and count."""
+        return self._lives.n_scored
+
+    @property
+    def progress(self) -> float:
+        """The evidence so far, as a share of what is needed."""
+        return min(self._found / self._evidence.goal, 1.0)
+
+    def measured(self, proved: Certificate) -> Measured | None:
+        """What walks say of the pages fetched so far; None before the first of them has ended."""
+        if self._estimate is None:
+            return None
+        lower = max(self.start.until, proved.lower) if self.is_reached else proved.lower
+        upper = max(proved.upper, lower)
+        estimate = min(max(self._estimate, lower), upper)
+        return Measured(lower, upper, estimate, self.start.confidence, self.n_walks, self.n_probes)
+
+    # -- within --------------------------------------------------------------------------------------------------
+
+    def _know(self, n_pages: int) -> None:
+        n_before = len(self._when)
+        if n_pages > n_before:
+            self._when, self._blocked = grown(self._when, n_pages), grown(self._blocked, n_pages)
+            self._when[n_before:] = NOT_TOLD
+
+    def _rows(self) -> Rows:
+        return Rows(self._when, self._blocked, self._coverage.alias, self._coverage.n_unknown)
+
+    def _needed(self) -> list[int]:
+        needed = self._lives.needed()
+        self._asked.update(needed)
+        return needed
+
+    def _begin(self, one: Round, links: Links) -> None:
+        self.rounds.append(one)
+        for entry in one.entries:
+            self._evidence.stake(self._lives.n_begun, one.allowed, one.free, one.stake)
+            self._n_fetched_at.append(len(self._order))
+            self._lives.begin(self.n_told, entry, links, self._rows())
+
+    def _settle(self, links: Links) -> Edge:
+        """Push the mass through all that is fetched."""
+        coverage = self._coverage
+        new = np.array(self._order[self._n_pushed :], np.uint32)
+        self._n_pushed = len(self._order)
+        self._know(len(links.starts))
+        coverage.know(len(self._when))
+        coverage.fetch(new, links)
+        coverage.settle(links, _SETTLED * (1.0 - self.start.until))
+        edge = Edge(coverage, self._blocked[: len(coverage.p)])
+        self._pace.see(len(self._order), edge.free / (1.0 - coverage.damping * edge.returned))
+        self._estimate = self._estimated(edge)
+        return edge
+
+    def _starts(self) -> NDArray[np.int64]:
+        return np.array(self._n_fetched_at[: self._evidence.n], np.int64)
+
+    def _gains(self) -> NDArray[np.float64]:
+        """For each walk, the least time that the surfer is on pages that were fetched since it began."""
+        starts = self._starts()
+        if len(starts) == 0:
+            return np.zeros(0)
+        first = int(starts[0])
+        visits = self._coverage.visits[np.array(self._order[first:], np.uint32)]
+        since = np.append(np.cumsum(visits[::-1])[::-1], 0.0)
+        return (1.0 - self._coverage.damping) * since[starts - first]
+
+    def _hear(self) -> None:
+        scores = self._lives.scores[self._evidence.n : self._lives.n_scored]
+        self._evidence.hear(scores[:, OUTSIDE] + scores[:, UNKNOWN] + (1.0 - self.start.until) * scores[:, DANGLING])
+        self._weigh_evidence(self._gains())
+
+    def _weigh_evidence(self, gains: NDArray[np.float64]) -> bool:
+        self._found = self._evidence.found(gains)
+        self.is_reached = self.is_reached or self._found >= self._evidence.goal
+        return self.is_reached
+
+    def _estimated(self, edge: Edge) -> float | None:
+        """The coverage of all that is fetched, if walks from here end as those of late did."""
+        recent = recent_walks(self._starts(), len(self._order))
+        scores = self._lives.scores[: len(recent)][recent]
+        if len(scores) == 0:
+            return self._estimate
+        outside = edge.free * float(scores[:, OUTSIDE].mean() + scores[:, UNKNOWN].mean() / 2)
+        total = 1.0 - self._coverage.damping * edge.returned - edge.free * float(scores[:, DANGLING].mean())
+        return 1.0 - (outside + edge.blocked + edge.unsettled / 2) / total
+
+
+def check_confidence(confidence: float) -> None:
+    """Between one half and 1."""
+    if not 0.5 <= confidence < 1:
+        raise InputError(f"confidence is {confidence}; it must be at least 0.5 and below 1, such as 0.999")

@@ -1,0 +1,88 @@
+"""Where the surfer leaves the known pages: the mass that is on unfetched pages, and pages drawn from it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.coverage import Coverage, U
+from orienteer.graph.push import D
+from orienteer.kernel import kernel
+
+_FREE, _BLOCKED, _HELD = range(3)
+
+
+class Edge:
+    """The edge of the known pages at one moment: how much mass is where.
+
+    `free` is on unfetched pages that can be fetched; `blocked` on those that cannot, and trust on pages that are not
+    known; `unsettled` on fetched pages, and behind links that nobody knows; `returned` on pages without links.
+    """
+
+    def __init__(self, coverage: Coverage, blocked: NDArray[np.bool_]) -> None:
+        sums = np.zeros(3)
+        _weigh(coverage.p, coverage.fetched, blocked, sums)
+        self._coverage, self._is_blocked = coverage, blocked
+        self.free = float(sums[_FREE])
+        self.blocked = float(sums[_BLOCKED]) + coverage.hidden
+        self.unsettled = float(sums[_HELD] + coverage.mass[U])
+        self.returned = float(coverage.mass[D])
+
+    def upper(self) -> float:
+        """The proved upper bound of the coverage."""
+        damping = self._coverage.damping
+        return 1.0 - (1.0 - damping) * (self.free + self.blocked) / (1.0 - damping * self.returned)
+
+    def allowed(self, until: float) -> float:
+        """The mass that lives from here may spend outside if the coverage is `until`, in the worst case."""
+        return (1.0 - until) * (1.0 - self._coverage.damping * self.returned) - self.unsettled - self.blocked
+
+    def draw(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """For each number in [0, 1) a page; uniform numbers give pages by their mass."""
+        order = np.argsort(levels, kind="stable")
+        found, pages = np.zeros(len(levels), np.int64), np.zeros(len(levels), np.int64)
+        _enter(self._coverage.p, self._coverage.fetched, self._is_blocked, levels[order] * self.free, found)
+        pages[order] = found
+        return pages
+
+
+def random_start(seed: str, life: int) -> int:
+    """Where the random numbers of a life begin: nobody can tell it from those of other lives."""
+    return int.from_bytes(hashlib.blake2b(f"{seed} {life}".encode(), digest_size=8).digest(), "little")
+
+
+def random_level(seed: str, life: int) -> float:
+    """The number in [0, 1) that says where a life enters."""
+    return (random_start(f"{seed} enters", life) >> 11) / (1 << 53)
+
+
+@kernel
+def _weigh(p: Any, fetched: Any, blocked: Any, sums: Any) -> None:
+    for page in range(len(p)):
+        if fetched[page]:
+            sums[_HELD] += p[page]
+        elif blocked[page]:
+            sums[_BLOCKED] += p[page]
+        else:
+            sums[_FREE] += p[page]
+
+
+@kernel
+def _enter(p: Any, fetched: Any, blocked: Any, levels: Any, found: Any) -> None:
+    """The page at which the running sum exceeds each level; levels increase."""
+    total, done, last = 0.0, 0, 0
+    for page in range(len(p)):
+        if fetched[page] or blocked[page] or p[page] == 0.0:
+            continue
+        total += p[page]
+        last = page
+        while done < len(levels) and levels[done] < total:
+            found[done] = page
+            done += 1
+        if done == len(levels):
+            return
+    for k in range(done, len(levels)):  # a level at the very end, by rounding
+        found[k] = last

@@ -1,0 +1,58 @@
+"""What a survey has measured, in figures and in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from orienteer.graph.coverage import percent
+from orienteer.notebook import facts_html
+from orienteer.wording import counted
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A coverage measured by random walks.
+
+    It lies between `lower` and `upper` with this `confidence`, whenever one looks; both are never wider than what is
+    proved. `estimate` is the most likely value. `n_probes` pages were fetched for `n_walks` walks.
+    """
+
+    lower: float
+    upper: float
+    estimate: float
+    confidence: float
+    n_walks: int
+    n_probes: int
+
+    @property
+    def half_width(self) -> float:
+        return (self.upper - self.lower) / 2
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"text": str(self)}
+
+    def __str__(self) -> str:
+        return (
+            f"measured: {100 * self.estimate:.1f} %, between {percent(self.lower)} and {percent(self.upper, up=True)} "
+            f"with {confidence_text(self.confidence)} confidence"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Measured: {self}; {counted(self.n_walks, 'walk')}, {counted(self.n_probes, 'probe')}>"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("estimate", f"{100 * self.estimate:.1f} %"),
+            ("at least", percent(self.lower)),
+            ("at most", percent(self.upper, up=True)),
+            ("confidence", confidence_text(self.confidence)),
+            ("walks", self.n_walks),
+            ("pages fetched for them", self.n_probes),
+        ]
+        return facts_html("Measured: a surfer's time on pages fetched", facts)
+
+
+def confidence_text(confidence: float) -> str:
+    """As in 99.9 %."""
+    return f"{100 * confidence:.10g} %"
