@@ -244,8 +244,8 @@ class Crawl:
         n_unknown[pages] = np.where(n_unknown[pages] == NOBODY_KNOWS, NOBODY_KNOWS, n_unknown[pages] + n_more)
         self.own_proof_holds = False
         self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
-        self.coverage.settle(self._links())  # what was impossible may be possible, and must not seem so
-        self._see_whether_to_stop([])
+        self.coverage.settle(self._links())  # so that what is impossible still does not seem possible
+        self.reconsider()
 
     def _leave_unknown(self, page: int, n_unknown: int) -> None:
         if n_unknown:
