@@ -286,16 +286,18 @@ def _ways_on(report: Report) -> list[tuple[str, str]]:
 
 
 def _bounds(figures: Figures) -> str:
-    if figures.until is None:
-        return interval(figures.certificate)
-    return f"{interval(figures.certificate)}, goal {share_in_words(figures.until, figures.of_reachable)}"
+    proved, until = figures.certificate, figures.until
+    if until is None:
+        return interval(proved)
+    is_partial = figures.of_reachable or figures.goal_is_impossible
+    reachable = f", at least {percent(proved.of_reachable)} of what is reachable" * is_partial
+    return f"{interval(proved)}{reachable}, goal {share_in_words(until, is_partial)}"
 
 
 def _impossible(figures: Figures) -> str:
     if not figures.goal_is_impossible or figures.until is None:
         return ""
-    goal, covered = goal_share(figures.until), percent(figures.certificate.of_reachable)
-    return f"{goal} cannot be proved; going on until {goal} of what is reachable is covered (now {covered})"
+    return f"{goal_share(figures.until)} of everything cannot be proved: too much is out of reach"
 
 
 def _of_reachable(figures: Figures) -> str:

@@ -244,7 +244,7 @@ class Crawl:
         n_unknown[pages] = np.where(n_unknown[pages] == NOBODY_KNOWS, NOBODY_KNOWS, n_unknown[pages] + n_more)
         self.own_proof_holds = False
         self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
-        self.coverage.settle(self._links())  # so that what is impossible still does not seem possible
+        self.coverage.settle(self._links())  # what is impossible must not seem possible for a while
         self.reconsider()
 
     def _leave_unknown(self, page: int, n_unknown: int) -> None:
@@ -312,9 +312,10 @@ class Crawl:
 
     @property
     def goal_is_impossible(self) -> bool:
-        """Whether the coverage that is asked for can never be proved, as far as is known.
+        """Whether the coverage that is asked for can never be proved, by what has been pushed so far.
 
-        It is taken back only where links of fetched pages turn out to be others (`find_more_links`).
+        It stays so: what is out of reach only grows, also where links are found that nobody knew of. A refresh, which
+        asks for blocked pages again, has a Crawl of its own.
         """
         until = self.goal.until
         return until is not None and not self.goal.of_reachable and self.coverage.makes_impossible(until)

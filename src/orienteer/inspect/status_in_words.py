@@ -71,11 +71,11 @@ def impossible_in_words(until: float, proved: Certificate, reasons: str = "") ->
     """That a coverage cannot be proved, and why, as a sentence."""
     why = f" ({reasons})" if reasons else ""
     parts = (
-        (proved.blocked, f"on blocked pages, or behind them{why}"),
+        (proved.blocked, f"on blocked pages{why}, or behind them"),
         (proved.unknown, "behind links that are not known"),
     )
-    out_of_reach = " and ".join(f"up to {percent(share, up=True)} {where}" for share, where in parts if share)
-    return f"{goal_share(until)} cannot be proved: of a surfer's time {out_of_reach} is out of reach"
+    lost = [f"up to {percent(share, up=True)} of a surfer's time is {where}" for share, where in parts if share]
+    return f"{goal_share(until)} cannot be proved: {', and '.join(lost)}"
 
 
 def impossible_goal_in_words(found: FolderStatus) -> str:

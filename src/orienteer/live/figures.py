@@ -152,7 +152,8 @@ class Watch:
         """The goal, as the coverage of everything that it comes to."""
         if goal.until is None or not (goal.of_reachable or self._ledger.crawl.goal_is_impossible):
             return goal
-        return replace(goal, until=goal.until * (1.0 - self._certificate.blocked - self._certificate.unknown))
+        until = goal.until * (1.0 - self._certificate.blocked - self._certificate.unknown)
+        return replace(goal, until=until if until > 0 else None)
 
     def _refresh_certificate(self, now: float, exact: bool) -> bool:
         """Whether it is new."""

@@ -1,8 +1,4 @@
-"""A goal that cannot be reached: noticed as soon as it is so, and when it is not so after all.
-
-Mass on blocked pages only grows, so it stays impossible; unless a seed turns out to be on another host, and links of
-fetched pages count that did not before.
-"""
+"""A goal that cannot be reached: noticed as soon as it is known, and said once in a run."""
 
 from __future__ import annotations
 
@@ -20,35 +16,30 @@ _REASONS_NAMED = 3
 
 
 class News(NamedTuple):
-    """What has come to be known, as the log has it and in one line."""
+    """What has come to be known, as facts for the log and in one line."""
 
-    event: str
     facts: dict[str, Any]
     line: str
 
 
 class ImpossibleGoal:
-    """Knows what was said of the goal."""
-
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._is_said = False
 
     def news(self) -> News | None:
-        """What has changed since it was asked last; None, mostly."""
+        """That the goal cannot be reached, if that is so and was not said before. Takes next to no time."""
         crawl = self._ledger.crawl
-        if crawl.goal_is_impossible == self._is_said:
+        until = crawl.goal.until
+        if self._is_said or until is None or not crawl.goal_is_impossible:
             return None
-        self._is_said = not self._is_said
-        until, proved = crawl.goal.until, crawl.certificate()
-        assert until is not None
+        self._is_said = True
+        proved, reasons = crawl.certificate(), self._reasons()
         facts = {"until": until, "lower": proved.lower, "blocked": proved.blocked, "unknown": proved.unknown}
-        if not self._is_said:
-            return News("goal possible", facts, f"{goal_share(until)} can be proved after all")
-        reasons = self._reasons()
-        going_on = f"going on until {goal_share(until)} of what is reachable is covered"
-        line = f"{impossible_in_words(until, proved, ', '.join(reasons))}; {going_on}"
-        return News("goal impossible", {**facts, "reasons": reasons}, line)
+        line = impossible_in_words(until, proved, ", ".join(reasons))
+        if crawl.stopped_because is None:
+            line += f"; going on until {goal_share(until)} of what is reachable is covered"
+        return News({**facts, "reasons": reasons}, line)
 
     def _reasons(self) -> list[str]:
         """Why pages are blocked: the few reasons that cost the most, by the pages that do."""

@@ -116,13 +116,15 @@ class LiveCrawl:
                 acknowledged = now
             tick()
         self._bring_back(math.inf)
+        self.crawl.certificate()  # settles it, so that the report has no news
+        self._look_at_goal()
         self.ledger.checkpoint()
         return self.crawl.stopped_because or StopReason.INTERRUPTED
 
     def _look_at_goal(self) -> None:
         news = self.impossible_goal.news()
         if news is not None:
-            self.log.note(news.event, **news.facts)
+            self.log.note("goal impossible", **news.facts)
             self.tell(news.line)
 
     # -- asking -------------------------------------------------------------------------------------------------
