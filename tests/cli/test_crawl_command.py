@@ -93,18 +93,38 @@ def test_a_crawl_from_its_beginning_to_its_report(web: FakeWeb, tmp_path: Path) 
 def test_the_report_as_json_and_nothing_else(web: FakeWeb, tmp_path: Path) -> None:
     done = crawl(web, tmp_path / "c", "--json", "--until", "0.999", code=3)
     report = json.loads(done.stdout)
-    assert report["stopped_because"] == "frontier empty", "what is closed cannot be proved to be fetched"
+    assert report["stopped_because"] == "reachable", "what is closed cannot be proved to be fetched"
     assert report["goal_reached"] is False
+    assert report["figures"]["goal_is_impossible"] is True
+    assert report["figures"]["certificate"]["of_reachable"] >= 0.999
     assert report["figures"]["n_fetched"] == 4
     assert report["figures"]["certificate"]["blocked"] > 0
     assert report == json.loads((tmp_path / "c" / "report.json").read_text())
-    assert done.stderr == ""
+    assert done.stderr.startswith("99.9 % cannot be proved: ")
+    assert done.stderr.count("\n") == 1
+    assert crawl(web, tmp_path / "c", "--json", "--quiet", code=3).stderr == ""
 
 
 def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path: Path) -> None:
+    """Said once, with both figures at the end; what is reachable is a goal of its own, for a finished crawl as well."""
     done = crawl(web, tmp_path / "c", "--until", "0.999", code=3)
-    assert facts(done.stdout)["goal"] == "not reached: nothing is left to fetch, but 99.9 % is not proved"
-    assert "out of reach: on blocked pages, or behind them" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "goal not reached: a coverage of 99.9 % of what is reachable is proved, but 99.9 % of everything" in said
+    assert "out of reach: on blocked pages, or behind them" in said
+    assert "at least 99.99 % of what is reachable is covered" in said
+    assert done.stderr.count("99.9 % cannot be proved: up to ") == 1
+    assert "of a surfer's time is on blocked pages (http 403), or behind them" in done.stderr
+    status = " ".join(orienteer("status", tmp_path / "c").stdout.split())
+    assert "out of reach 99.9 % cannot be proved: up to " in status
+    assert "at least 99.99 % of what is reachable is covered" in status
+    reached = crawl(web, tmp_path / "c", "--of-reachable")
+    assert facts(reached.stdout)["goal"] == "reached: a coverage of 99.9 % of what is reachable is proved"
+    assert "cannot be proved" not in reached.stderr
+    assert "goal a coverage of 99.9 % of what is reachable" in " ".join(
+        orienteer("status", tmp_path / "c").stdout.split()
+    )
+    assert "cannot be proved" in crawl(web, tmp_path / "c", "--of-everything", code=3).stdout
+    assert "cannot be proved" not in crawl(web, tmp_path / "q", "--until", "0.999", "--quiet", code=3).stderr
 
 
 # -- seeds that lead nowhere ------------------------------------------------------------------------------------

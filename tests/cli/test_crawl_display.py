@@ -95,6 +95,20 @@ def test_the_panel_says_what_else_may_be_the_goal() -> None:
     assert "goal 98" not in text
 
 
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_panel_says_that_the_goal_cannot_be_reached(width: int) -> None:
+    proved = Certificate(0.9, 0.97, 0.03, 0.06, 0.0, 0.01)
+    text = one_line(rendered(panel(FOLDER, changed(goal_is_impossible=True, budget=20_000, certificate=proved)), width))
+    assert "at most 97.00 %, at least 93.75 % of what is reachable, goal 98 % of what is reachable" in text
+    assert "goal 98 % of everything cannot be proved: too much is out of reach 13,023 of 20,000 pages" in text
+    text = one_line(rendered(panel(FOLDER, changed(of_reachable=True, certificate=proved)), width))
+    assert "at least 93.75 % of what is reachable, goal 98 % of what is reachable" in text
+    assert "cannot be proved" not in text
+    assert "at least 93.75 % of what is reachable, goal 98 % of what" in progress_line(
+        FOLDER, changed(of_reachable=True, certificate=proved)
+    )
+
+
 def test_the_panel_says_that_it_was_asked_to_stop() -> None:
     assert "Stopping: 32 requests in flight; Ctrl-C again" in one_line(rendered(panel(FOLDER, FIGURES, 1)))
     assert "Stopping: 1 request in flight" in one_line(rendered(panel(FOLDER, changed(n_under_way=1), 1)))
@@ -300,6 +314,12 @@ def test_a_report_without_its_goal_says_how_to_go_on(
     [
         ("coverage", 0.98, None, "a coverage of 98 % is proved"),
         ("coverage", 0.9995, 5, "a coverage of 99.95 % is proved"),
+        (
+            "reachable",
+            0.98,
+            None,
+            "a coverage of 98 % of what is reachable is proved, but 98 % of everything cannot be proved",
+        ),
         ("budget", None, 1, "the budget of 1 page is spent"),
         ("budget", 0.57, 2000, "the budget of 2,000 pages is spent, but 57 % is not proved"),
         ("frontier empty", None, None, "nothing is left to fetch"),

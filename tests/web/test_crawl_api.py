@@ -55,7 +55,9 @@ def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
     told = client.get("/api/crawl").json()
     now, course = told["now"], told["course"]
     assert (now["phase"], now["process"], now["goal_reached"]) == ("stopped", None, False)
-    assert now["stopped"] == "goal not reached: nothing is left to fetch, but 99.9 % is not proved"
+    reached = "a coverage of 99.999 % of what is reachable is proved"
+    assert now["stopped"] == f"goal not reached: {reached}, but 99.999 % of everything cannot be proved"
+    assert now["impossible"].startswith("99.999 % cannot be proved: up to ")
     assert now["lower"] <= now["upper"]
     assert {error["kind"]: error["n_blocked"] for error in now["errors"]}["robots.txt"] == 1
     assert {error["kind"]: error["n_failed"] for error in now["errors"]}["http 404"] == 1
@@ -239,7 +241,8 @@ def test_who_goes_is_forgotten(small_crawl: Path) -> None:
 
 def test_the_page_shows_how_it_stands_without_scripts(client: httpx.Client) -> None:
     text = client.get("/crawl").text
-    assert "Goal not reached: nothing is left to fetch" in text
+    assert "Goal not reached: a coverage of 99.999 % of what is reachable is proved" in text
+    assert '<p class="notice">99.999 % cannot be proved: up to ' in text
     assert "museum.harbour.test" in text
     assert '<path class="area" d="M' in text
     assert "style=" not in text

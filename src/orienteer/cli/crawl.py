@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.goal_option import BUDGET_HELP, UNTIL_HELP, GoalOptions
+from orienteer.cli.goal_option import BUDGET_HELP, OF_REACHABLE_HELP, UNTIL_HELP, GoalOptions
 from orienteer.cli.hook_option import HOOK
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
@@ -34,6 +34,9 @@ def crawl(
     output: Path | None = typer.Option(None, "--output", "-o", help="The crawl folder; default: named after the host."),
     until: str | None = typer.Option(None, metavar="SHARE", help=UNTIL_HELP, rich_help_panel=_GOAL),
     budget: str | None = typer.Option(None, metavar="N", help=BUDGET_HELP, rich_help_panel=_GOAL),
+    of_reachable: bool | None = typer.Option(
+        None, "--of-reachable/--of-everything", help=OF_REACHABLE_HELP, rich_help_panel=_GOAL
+    ),
     policy: str | None = typer.Option(
         None,
         "--policy",
@@ -153,6 +156,8 @@ def crawl(
     Hooks are kept by name: a crawl that is resumed runs those that are installed again. A file must be named again.
 
     Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
+    Where too much is blocked (robots.txt, errors) to prove the coverage, the crawl says so at once, and ends with
+    code 3 when the coverage holds of what is reachable. With --of-reachable that is the goal.
 
     Example: [bold]orienteer crawl https://example.org --until 0.98 -o example[/bold]
     """
@@ -163,7 +168,7 @@ def crawl(
     given: dict[str, dict[str, Any]] = {
         "crawl": {
             "policy": policy, "damping": damping, "until": goal.until, "budget": goal.budget,
-            "by_certificate": by_certificate,
+            "by_certificate": by_certificate, "of_reachable": of_reachable,
             "workers": workers, "robots": None if ignore_robots is None else not ignore_robots, "sitemaps": sitemaps,
             "duplicates": duplicates, "near_duplicates": near_duplicates,
         },

@@ -28,14 +28,16 @@ from orienteer.cli import display
 from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.hook_option import failures_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.coverage import Certificate, percent
 from orienteer.inspect.status_in_words import (
     certificate_in_words,
     ending,
     epoch_in_words,
     interval,
     lost_in_words,
+    of_reachable_in_words,
     out_of_reach,
+    share_in_words,
     supposed,
 )
 from orienteer.pages.outcome import NO_ERRORS, Outcome
@@ -147,7 +149,8 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     rows.add_row("coverage", CoverageBar(proved, figures.until))
     add_fact(rows, "", _bounds(figures))
     add_fact(rows, "", out_of_reach(proved))
-    add_fact(rows, "goal", _other_goal(figures))
+    add_fact(rows, "goal", _impossible(figures))
+    add_fact(rows, "" if figures.goal_is_impossible else "goal", _other_goal(figures))
     add_fact(rows, "pages", _pages(figures))
     add_fact(rows, "on topic", _on_topic(figures))
     known = counted(figures.n_known, "URL")
@@ -219,7 +222,7 @@ def _report_rows(report: Report) -> Table:
     rows = facts_grid()
     style = "green" if report.goal_reached else "yellow"
     verdict = "reached" if report.goal_reached else "not reached"
-    why = ending(report.stopped_because, figures.until, figures.budget)
+    why = ending(report.stopped_because, figures.until, figures.budget, figures.of_reachable)
     if report.n_given_up and report.stopped_because == StopReason.FRONTIER_EMPTY:
         n_pages = counted(report.n_given_up, "page was", "pages were")
         why += f"; {n_pages} given up because their hosts could not be reached"
@@ -228,12 +231,14 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, "seeds lost", lost_in_words(report.lost_seeds))
     if report.library is None:
         add_fact(rows, "coverage", certificate_in_words(figures.certificate))
+        add_fact(rows, "", _of_reachable(figures))
         add_fact(rows, "supposed", supposed(figures.certificate))
         add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
     else:
         add_fact(rows, "coverage", certificate_in_words(report.library))
         add_fact(rows, "supposed", supposed(report.library))
         add_fact(rows, f"epoch {figures.epoch}", epoch_in_words(figures.certificate))
+        add_fact(rows, "", _of_reachable(figures))
         add_fact(rows, "pages", _pages(figures))
         add_fact(rows, "", kept_in_words(figures.visits, report.refresh))
     add_fact(rows, "on topic", _on_topic(figures))
@@ -275,14 +280,29 @@ def _ways_on(report: Report) -> list[tuple[str, str]]:
         return [("", "resume it")]
     if why == StopReason.BUDGET:
         return [(f" --budget {2 * figures.n_done}", "fetch more pages"), (" --until 1", "fetch everything")]
-    if why == StopReason.COVERAGE and figures.n_frontier:
+    if why in (StopReason.COVERAGE, StopReason.REACHABLE) and figures.n_frontier:
         return [(" --until 1", "fetch the rest, too"), (" --refresh", "later: see what has changed")]
     return [(" --refresh", "try the others again" if report.n_given_up else "later: see what has changed")]
 
 
 def _bounds(figures: Figures) -> str:
-    goal = f", goal {goal_share(figures.until)}" if figures.until is not None else ""
-    return interval(figures.certificate) + goal
+    proved, until = figures.certificate, figures.until
+    if until is None:
+        return interval(proved)
+    is_partial = figures.of_reachable or figures.goal_is_impossible
+    reachable = f", at least {percent(proved.of_reachable)} of what is reachable" * is_partial
+    return f"{interval(proved)}{reachable}, goal {share_in_words(until, is_partial)}"
+
+
+def _impossible(figures: Figures) -> str:
+    if not figures.goal_is_impossible or figures.until is None:
+        return ""
+    return f"{goal_share(figures.until)} of everything cannot be proved: too much is out of reach"
+
+
+def _of_reachable(figures: Figures) -> str:
+    """Only where somebody wants to know."""
+    return of_reachable_in_words(figures.certificate) if figures.of_reachable or figures.goal_is_impossible else ""
 
 
 def _left(figures: Figures) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from orienteer.errors import InputError
 
 UNTIL_HELP = "Stop when this coverage is proved, such as 0.98. 1: fetch everything in reach; none: no such goal."
+OF_REACHABLE_HELP = "--until is of what is reachable: blocked pages, and what is behind them, do not count."
 BUDGET_HELP = "Stop after this many pages; none: no limit."
 _NONE = "none"
 

@@ -97,6 +97,11 @@ def metrics(figures: Figures) -> Iterator[Metric]:
     yield _single(Gauge, "coverage_lower", "Share of all rank proved to be on fetched pages.", proved.lower)
     yield _single(Gauge, "coverage_upper", "Share of all rank that fetched pages can have at most.", proved.upper)
     yield _single(Gauge, "blocked_mass", "Mass that waits on pages that cannot be fetched.", proved.blocked)
+    yield _single(Gauge, "unknown_mass", "Mass behind links that are not known.", proved.unknown)
+    about = "Share of the reachable rank proved to be on fetched pages."
+    yield _single(Gauge, "coverage_of_reachable", about, proved.of_reachable)
+    about = "1 where the coverage that is asked for can never be proved, 0 elsewhere."
+    yield _single(Gauge, "goal_is_impossible", about, float(figures.goal_is_impossible))
     yield _family(Counter, "outcomes_total", "Answers in this run, by outcome.", "outcome", figures.outcomes)
     yield _single(Gauge, "epoch", "Number of the epoch; 0 is the first crawl.", figures.epoch)
     yield _family(Counter, "visits_total", "Pages in a refresh, by what was found.", "kind", figures.visits)

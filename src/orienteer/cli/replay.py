@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display, order_file
+from orienteer.cli.goal_option import OF_REACHABLE_HELP
 
 
 def replay(
@@ -17,6 +18,7 @@ def replay(
     by_certificate: bool = typer.Option(
         False, "--by-certificate", help="Stop by the certificate, whatever the policy."
     ),
+    of_reachable: bool = typer.Option(False, "--of-reachable", help=OF_REACHABLE_HELP),
     seed: list[str] = typer.Option([], help="Where to start, for archives that are not of a crawl folder."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -33,7 +35,10 @@ def replay(
 
     order_file.check_place(order_out)
     with display.progress_bar() as progress:
-        result = replayed(source, policy, until, budget, by_certificate=by_certificate, seeds=seed, progress=progress)
+        result = replayed(
+            source, policy, until, budget, by_certificate=by_certificate, of_reachable=of_reachable, seeds=seed,
+            progress=progress,
+        )  # fmt: skip
         if order_out is not None:
             order_file.write_order(order_out, result.order, result.urls)
     facts = {

@@ -91,6 +91,8 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     from orienteer.inspect.status_in_words import (
         coverage_in_words,
         coverage_of_epoch_in_words,
+        impossible_goal_in_words,
+        of_reachable_in_words,
         stopped_in_words,
         supposed,
     )
@@ -98,6 +100,8 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
 
     first, last = found.first_time, found.last_time
     proved = found.library if found.epochs else found.certificate
+    impossible = impossible_goal_in_words(found)
+    wants_reachable = not found.epochs and (impossible or found.plan.crawl.of_reachable)
     waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
     frontier = f"{waiting:,} wait in the frontier; " if isinstance(waiting, int) else ""
     duplicates = [
@@ -108,7 +112,9 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("began", moment(first) if first is not None else "nothing has come in yet"),
         ("last page", moment(last) if last is not None else ""),
         ("stopped", stopped_in_words(found)),
+        ("out of reach", impossible),
         ("coverage", coverage_in_words(found)),
+        ("", "" if proved is None or not wants_reachable else of_reachable_in_words(proved)),
         ("supposed", "" if proved is None else supposed(proved)),
         ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", counted(found.n_fetched, "page")),

@@ -27,7 +27,7 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import NEVER, Certificate, Coverage, Target
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
 from orienteer.notebook import facts_html
@@ -51,11 +51,15 @@ class Goal:
     A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
     A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
     It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
+
+    Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
+    not reached its goal; with `of_reachable` that is the goal, and the certificate decides.
     """
 
     until: float | None = None
     budget: int | None = None
     by_certificate: bool = False
+    of_reachable: bool = False
 
     def __post_init__(self) -> None:
         if self.until == 1:
@@ -210,11 +214,13 @@ class Crawl:
         return None
 
     def blocked(
-        self, page: int, now: float = 0.0, asked: bool = True, is_redirect: bool = False, was_answered: bool = False
-    ) -> None:
+        self, page: int, now: float = 0.0, asked: bool = True, is_redirect: bool = False, was_answered: bool = False,
+        is_missing: bool = False,
+    ) -> None:  # fmt: skip
         """The page must not or cannot be fetched. A redirect is another name of a page that is not known.
 
-        One that was answered (403, say) counts in the budget; one that was asked for in vain does not.
+        One that was answered (403, say) counts in the budget; one that was asked for in vain does not. One that
+        `is_missing` (in an archive) could be fetched elsewhere: it is not out of reach.
         """
         if self.state(page) is PageState.IN_FLIGHT:
             self._arrive(page, PageState.BLOCKED, now, None if asked else 0.0)
@@ -227,6 +233,9 @@ class Crawl:
         if is_redirect:
             self._leave_unknown(page, NOBODY_KNOWS)
             self.coverage.alias[page] = True
+        elif not is_missing:
+            self.coverage.know(page + 1)
+            self.coverage.block(np.array([page], np.uint32))
         self._see_whether_to_stop([page] if is_redirect else [])
 
     def find_more_links(self, pages: NDArray[np.uint32], n_more: NDArray[np.int32]) -> None:
@@ -235,7 +244,8 @@ class Crawl:
         n_unknown[pages] = np.where(n_unknown[pages] == NOBODY_KNOWS, NOBODY_KNOWS, n_unknown[pages] + n_more)
         self.own_proof_holds = False
         self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
-        self._see_whether_to_stop([])
+        self.coverage.settle(self._links())  # what is impossible must not seem possible for a while
+        self.reconsider()
 
     def _leave_unknown(self, page: int, n_unknown: int) -> None:
         if n_unknown:
@@ -294,13 +304,21 @@ class Crawl:
         """See whether the goal is reached with what is there, after a resume or with a new goal."""
         self.stopped_because = None
         self._see_whether_to_stop([])
-        if self.goal.until is not None and self.guarantee >= self.goal.until:
-            self.stopped_because = StopReason.COVERAGE
 
     def certificate(self, tolerance: float = 1e-9) -> Certificate:
         """What is proved of the pages fetched so far."""
         self.coverage.settle(self._links(), tolerance)
-        return self.coverage.certificate(np.array(self.blocked_pages, np.uint32))
+        return self.coverage.certificate()
+
+    @property
+    def goal_is_impossible(self) -> bool:
+        """Whether the coverage that is asked for can never be proved, by what has been pushed so far.
+
+        It stays so: what is out of reach only grows, also where links are found that nobody knew of. A refresh, which
+        asks for blocked pages again, has a Crawl of its own.
+        """
+        until = self.goal.until
+        return until is not None and not self.goal.of_reachable and self.coverage.makes_impossible(until)
 
     @property
     def guarantee(self) -> float:
@@ -314,7 +332,7 @@ class Crawl:
         return f"<Crawl by {self.policy.name}: {counted(n_done, 'page')} done, {blocked}{n_waiting:,} to fetch{why}>"
 
     def _repr_html_(self) -> str:
-        proved = self.coverage.certificate(np.array(self.blocked_pages, np.uint32))
+        proved = self.coverage.certificate()
         facts = [("policy", self.policy.name), *self._counts(), ("certificate", str(proved))]
         return facts_html("Crawl", [*facts, ("stopped by", self.stopped_because or "")])
 
@@ -324,7 +342,19 @@ class Crawl:
 
     def _believes_policy(self) -> bool:
         """Whether the policy's own proof decides. It does not hold with redirects, hidden trust, or sitemaps."""
-        return self.policy.proves and self.own_proof_holds and not self.goal.by_certificate
+        by_certificate = self.goal.by_certificate or self.goal.of_reachable
+        return self.policy.proves and self.own_proof_holds and not by_certificate
+
+    def _target(self) -> Target:
+        """What the certificate is to prove."""
+        until = self.goal.until
+        if until is None:
+            return Target()
+        if self.goal.of_reachable:
+            return Target(of_reachable=until)
+        if self._believes_policy():
+            return Target(last_resort=until if self.blocked_pages else NEVER)
+        return Target(until, last_resort=until)
 
     def _links(self) -> Links:
         return Links.of(self.web)
@@ -380,18 +410,22 @@ class Crawl:
         self.frontier.put(pages, values, self.web.hosts[pages])
 
     def _see_whether_to_stop(self, fetched: list[int]) -> None:
-        until = self.goal.until
+        until, target = self.goal.until, self._target()
         self.coverage.know(self.web.n_pages)
-        by_certificate = until is not None and not self._believes_policy()
-        threshold = until if by_certificate and until is not None else 2.0
-        reached = self.coverage.fetch(np.array(fetched, np.uint32), self._links(), threshold) > 0
+        if fetched:
+            is_proved = self.coverage.fetch(np.array(fetched, np.uint32), self._links(), target) > 0
+        else:
+            is_proved = self.coverage.proves(self._links(), target)
         is_empty = len(self.frontier) == 0 and not self._in_flight
+        reached = is_proved and (self.goal.of_reachable or self.coverage.lower >= target.until)
         if until is not None and self._believes_policy():
             if is_empty:
                 self.policy.conclude(self.web, until)
             reached = self.policy.guarantee >= until
         if reached:
             self.stopped_because = StopReason.COVERAGE
+        elif is_proved:
+            self.stopped_because = StopReason.REACHABLE
         elif self.goal.budget is not None and self.n_asked >= self.goal.budget:
             self.stopped_because = StopReason.BUDGET
         elif is_empty:

@@ -21,14 +21,24 @@ matter, so any crawl can be certified, whoever chose its pages.
 The lower bound holds whatever the unfetched pages are. The upper one supposes that none of them is another name of a
 fetched page (`UPPER_SUPPOSES`): a surfer who goes there would be on a fetched page after all.
 
-*On demand*: pushing alone can prove at most 1 - (R + U) / (1 - d D). While that is below the target nothing need be
-pushed; once it is not, pages are pushed until the matter is decided, so a crawl stops at the very page that suffices.
+*Of what is reachable*: with B what is left on blocked pages (a part of R), no crawl can ever prove more than
+1 - (B + U) / (1 - d D), and this only falls. Where it is below the goal the goal is *impossible*. A crawl can still
+cover what is left,
+
+    of_reachable = lower / (1 - blocked - unknown) = 1 - (R - B + Q) / (1 - d D - B - U)
+
+which is the coverage seen by a surfer who starts again where a page is blocked or a link is not known, or less. It only
+rises: with pushes, with fetched pages and with blocked ones.
+
+*On demand*: pushing alone can prove at most 1 - (R + U) / (1 - d D), and 1 - (R - B) / (1 - d D - B - U) of what is
+reachable. While that is below the target nothing need be pushed; once it is not, pages are pushed until the matter is
+decided, so a crawl stops at the very page that suffices.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +54,10 @@ from orienteer.pages.unknown import NOBODY_KNOWS
 
 UPPER_SUPPOSES = "no page that was not fetched is another name of a fetched one"
 
-U = 3  # in `mass`, beside R, Q and D: behind links that are not known
+# In `mass`, beside R, Q and D: behind links that are not known; and on blocked pages, which is also counted in R.
+U, B = 3, 4
+
+NEVER = 2.0  # a coverage that nothing proves
 
 _DECIDED = 1e-12  # of the mass: what is left to push changes no answer
 # Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring, and whether it
@@ -55,6 +68,15 @@ _SORTED_FROM = 20_000
 
 # What the kernels answer: no, yes, and "sort the ring and call again".
 _OPEN, _PROVED, _WANTS_SORTING = range(3)
+
+
+class Target(NamedTuple):
+    """What is to be proved, one of: a coverage of everything, a coverage of what is reachable, or, as a `last_resort`,
+    the latter once it is impossible to prove as much of everything."""
+
+    until: float = NEVER
+    of_reachable: float = NEVER
+    last_resort: float = NEVER
 
 
 @dataclass(frozen=True)
@@ -72,8 +94,15 @@ class Certificate:
     unsettled: float = 0.0
     unknown: float = 0.0
 
+    @property
+    def of_reachable(self) -> float:
+        """The proved share of what is neither on blocked pages nor behind links that are not known."""
+        reachable = 1.0 - self.blocked - self.unknown
+        return min(self.lower / reachable, 1.0) if reachable > _DECIDED else 0.0
+
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"text": str(self), "upper_supposes": UPPER_SUPPOSES}
+        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_supposes": UPPER_SUPPOSES}
+        return asdict(self) | more
 
     def __repr__(self) -> str:
         return f"<Certificate: {self}>"
@@ -131,8 +160,9 @@ def certificate(
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
     coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
+    coverage.block(page_ids("blocked", blocked, graph.n_pages))
     coverage.settle(links, tolerance)
-    return coverage.certificate(page_ids("blocked", blocked, graph.n_pages))
+    return coverage.certificate()
 
 
 class Coverage:
@@ -149,13 +179,14 @@ class Coverage:
         self.hidden = 1.0 - known_trust
         self.p = trust * known_trust
         self.fetched = np.zeros(len(trust), np.bool_)
+        self.blocked = np.zeros(len(trust), np.bool_)  # none of them is fetched
         self.alias = np.zeros(len(trust), np.bool_)
         self.n_unknown = np.zeros(len(trust), np.int32)
         self.counts_visits = counts_visits
         self.visits = np.zeros(len(trust) if counts_visits else 0)  # the mass that was pushed from each page
         self._is_active = np.zeros(len(trust), np.bool_)
         self._active = np.empty(len(trust), np.uint32)
-        self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0])
+        self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0, 0.0])
         self.work = np.zeros(5, np.int64)
 
     @property
@@ -172,25 +203,35 @@ class Coverage:
             self._straighten()
             self.p, self._active = grown(self.p, n_pages), grown(self._active, n_pages)
             self.fetched, self.alias = grown(self.fetched, n_pages), grown(self.alias, n_pages)
-            self.n_unknown = grown(self.n_unknown, n_pages)
+            self.blocked, self.n_unknown = grown(self.blocked, n_pages), grown(self.n_unknown, n_pages)
+            self._is_active = grown(self._is_active, n_pages)
             if self.counts_visits:
                 self.visits = grown(self.visits, n_pages)
-            self._is_active = grown(self._is_active, n_pages)
 
-    def fetch(self, pages: NDArray[Any], links: Links, until: float = 2.0) -> int:
+    def fetch(self, pages: NDArray[Any], links: Links, until: float | Target = NEVER) -> int:
         """Count pages as fetched, in this order; how many it took until `until` was proved, or 0.
 
         Those after the one that sufficed are not counted.
         """
+        target = until if isinstance(until, Target) else Target(until)
         done = 0
         while done < len(pages):
-            done, answer = _fetch_until(links, pages, done, until, *self._arrays())
+            done, answer = _fetch_until(links, pages, done, target, *self._arrays())
             if answer == _WANTS_SORTING:
-                answer = self._push(links, _DECIDED, until)
-            # The running sums carry rounding; a claim is made from exact ones.
-            if answer == _PROVED and self._recount() >= until:
+                answer = self._push(links, _DECIDED, target)
+            if answer == _PROVED and self._claims(target):
                 return int(done)
         return 0
+
+    def block(self, pages: NDArray[Any]) -> None:
+        """These pages can never be fetched; what was fetched already stays so."""
+        new = np.unique(pages[~(self.fetched[pages] | self.blocked[pages])])
+        self.blocked[new] = True
+        self.mass[B] += self.p[new].sum()
+
+    def proves(self, links: Links, target: Target) -> bool:
+        """Whether the pages fetched so far prove it; they are pushed as far as it takes to tell."""
+        return min(target) <= 1.0 and self._push(links, _DECIDED, target) == _PROVED and self._claims(target)
 
     def over_again(self, trust: NDArray[np.float64], links: Links) -> Coverage:
         """The same pages fetched, pushed from the start: their links are not what they were taken for."""
@@ -198,16 +239,17 @@ class Coverage:
         new.know(len(self.p))
         new.alias[: len(self.p)], new.n_unknown[: len(self.p)] = self.alias, self.n_unknown
         new.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
+        new.block(np.flatnonzero(self.blocked))
         return new
 
     def settle(self, links: Links, tolerance: float = 1e-9) -> None:
         """Push until the lower bound is within `tolerance` of the best that the known links can prove."""
-        self._push(links, tolerance, 2.0)
+        self._push(links, tolerance, Target())
         self._recount()
 
-    def _push(self, links: Links, goal: float, until: float) -> int:
+    def _push(self, links: Links, goal: float, target: Target) -> int:
         while True:
-            answer = int(_push_active(links, goal, until, *self._arrays()))
+            answer = int(_push_active(links, goal, target, *self._arrays()))
             if answer != _WANTS_SORTING:
                 return answer
             self._straighten()
@@ -216,8 +258,8 @@ class Coverage:
 
     def _arrays(self) -> tuple[Any, ...]:
         return (
-            self.p, self.fetched, self.alias, self.n_unknown, self.visits, self._is_active, self._active, self.mass,
-            self.work, self.damping,
+            self.p, self.fetched, self.blocked, self.alias, self.n_unknown, self.visits, self._is_active, self._active,
+            self.mass, self.work, self.damping,
         )  # fmt: skip
 
     def _straighten(self) -> None:
@@ -225,28 +267,69 @@ class Coverage:
         self._active = np.roll(self._active, -int(self.work[_FIRST]))
         self.work[_FIRST] = 0
 
-    def certificate(self, blocked: NDArray[Any] | None = None) -> Certificate:
-        """The bounds as they stand; `blocked` are the pages that can never be fetched."""
+    def certificate(self) -> Certificate:
+        """The bounds as they stand."""
         self._recount()
         total = 1.0 - self.damping * self.mass[D]
-        stuck = 0.0 if blocked is None else float(self.p[blocked][~self.fetched[blocked]].sum())
         return Certificate(
-            lower=max(0.0, self._lower()),
+            lower=max(0.0, self.lower),
             upper=float(1.0 - (1.0 - self.damping) * self.mass[R] / total),
-            blocked=float(stuck / total),
-            frontier=float((self.mass[R] - stuck) / total),
+            blocked=float(self.mass[B] / total),
+            frontier=float((self.mass[R] - self.mass[B]) / total),
             unsettled=float(self.mass[Q] / total),
             unknown=float(self.mass[U] / total),
         )
 
-    def _recount(self) -> float:
-        """Sum the mass anew; the lower bound."""
+    def makes_impossible(self, until: float) -> bool:
+        """Whether no more fetching can ever prove this coverage, by what has been pushed so far."""
+        return bool(self.mass[B] + self.mass[U] > (1.0 - until) * (1.0 - self.damping * self.mass[D]))
+
+    def _claims(self, target: Target) -> bool:
+        """Whether it is proved. The running sums carry rounding; a claim is made from exact ones."""
+        self._recount()
+        return bool(_is_proved.plain(target, self.mass, self.damping))
+
+    @property
+    def lower(self) -> float:
+        """The lower bound, by what has been pushed so far."""
+        return float(1.0 - (self.mass[R] + self.mass[Q] + self.mass[U]) / (1.0 - self.damping * self.mass[D]))
+
+    def _recount(self) -> None:
+        """Sum the mass anew."""
         self.mass[Q] = self.p[self.fetched].sum()
         self.mass[R] = self.p[~self.fetched].sum() + self.hidden
-        return self._lower()
+        self.mass[B] = self.p[self.blocked].sum()
 
-    def _lower(self) -> float:
-        return float(1.0 - (self.mass[R] + self.mass[Q] + self.mass[U]) / (1.0 - self.damping * self.mass[D]))
+
+@kernel
+def _is_proved(target: Any, mass: Any, damping: float) -> Any:
+    """Whether the target is proved by the mass as it is."""
+    total = 1.0 - damping * mass[D]
+    if 1.0 - (mass[R] + mass[Q] + mass[U]) / total >= target.until:
+        return True
+    stuck = mass[B] + mass[U]
+    if total - stuck <= _DECIDED:  # nothing is reachable
+        return False
+    of_reachable = 1.0 - (mass[R] - mass[B] + mass[Q]) / (total - stuck)
+    if of_reachable >= target.of_reachable:
+        return True
+    return stuck > (1.0 - target.last_resort) * total and of_reachable >= target.last_resort
+
+
+@kernel
+def _may_be_proved(target: Any, mass: Any, damping: float) -> Any:
+    """Whether pushing alone could prove the target."""
+    total = 1.0 - damping * mass[D]
+    if 1.0 - (mass[R] + mass[U]) / total >= target.until:
+        return True
+    stuck = mass[B] + mass[U]
+    if total - stuck <= _DECIDED:
+        return False
+    of_reachable = 1.0 - (mass[R] - mass[B]) / (total - stuck)
+    if of_reachable >= target.of_reachable:
+        return True
+    may_be_impossible = stuck + mass[Q] > (1.0 - target.last_resort) * (total - damping * mass[Q])
+    return may_be_impossible and of_reachable >= target.last_resort
 
 
 @inlined
@@ -258,7 +341,7 @@ def _wait(page: Any, active: Any, work: Any) -> None:
 
 @kernel
 def _push(
-    page: Any, links: Any, p: Any, fetched: Any, alias: Any, n_unknown: Any, visits: Any, is_active: Any,
+    page: Any, links: Any, p: Any, fetched: Any, blocked: Any, alias: Any, n_unknown: Any, visits: Any, is_active: Any,
     active: Any, mass: Any, work: Any, damping: float,
 ) -> None:  # fmt: skip
     """Push a fetched page whose mass is counted in Q."""
@@ -280,7 +363,7 @@ def _push(
     work[LINKS] += end - start
     share = passed_on / n_links
     mass[U] += share * n_unknown[page]
-    to_fetched, to_unfetched = 0.0, 0.0
+    to_fetched, to_unfetched, to_blocked = 0.0, 0.0, 0.0
     for k in range(start, end):
         target = links.targets[k]
         p[target] += share
@@ -291,27 +374,30 @@ def _push(
                 _wait(target, active, work)
         else:
             to_unfetched += share
+            if blocked[target]:
+                to_blocked += share
     mass[Q] += to_fetched
     mass[R] += to_unfetched
+    mass[B] += to_blocked
 
 
 @kernel
 def _push_active(
-    links: Any, goal: float, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any, visits: Any,
-    is_active: Any, active: Any, mass: Any, work: Any, damping: float,
+    links: Any, goal: float, target: Any, p: Any, fetched: Any, blocked: Any, alias: Any, n_unknown: Any,
+    visits: Any, is_active: Any, active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
-    """Push fetched pages until Q is within the goal, or it is decided whether `until` is proved.
+    """Push fetched pages until Q is within the goal, or it is decided whether the target is proved.
 
     A round takes the pages that hold more than half the mean; the others wait until they have gathered more.
     """
+    is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
     while True:
-        total = 1.0 - damping * mass[D]
-        if until <= 1.0:
-            if 1.0 - (mass[R] + mass[Q] + mass[U]) / total >= until:
+        if is_wanted:
+            if _is_proved(target, mass, damping):
                 return _PROVED
-            if 1.0 - (mass[R] + mass[U]) / total < until:
+            if not _may_be_proved(target, mass, damping):
                 return _OPEN
-        if mass[Q] <= goal * total or work[_ACTIVE] == 0:
+        if mass[Q] <= goal * (1.0 - damping * mass[D]) or work[_ACTIVE] == 0:
             return _OPEN
         if work[_ACTIVE] > _SORTED_FROM and work[_SORTED] == 0:
             return _WANTS_SORTING
@@ -323,29 +409,36 @@ def _push_active(
             work[_ACTIVE] -= 1
             if p[page] > threshold:
                 is_active[page] = False
-                _push(page, links, p, fetched, alias, n_unknown, visits, is_active, active, mass, work, damping)
+                _push(
+                    page, links, p, fetched, blocked, alias, n_unknown, visits, is_active, active, mass, work, damping
+                )
             else:
                 _wait(page, active, work)
 
 
 @kernel
 def _fetch_until(
-    links: Any, pages: Any, first: int, until: float, p: Any, fetched: Any, alias: Any, n_unknown: Any, visits: Any,
-    is_active: Any, active: Any, mass: Any, work: Any, damping: float,
+    links: Any, pages: Any, first: int, target: Any, p: Any, fetched: Any, blocked: Any, alias: Any, n_unknown: Any,
+    visits: Any, is_active: Any, active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
-    """Count pages from `first` on as fetched; (pages counted, whether `until` seems proved by then, or not decided)."""
+    """Count pages from `first` on as fetched; (pages counted, whether the target is proved by then, or not decided)."""
+    is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
     for k in range(first, len(pages)):
         page = pages[k]
         if fetched[page]:
             continue
         fetched[page] = True
+        if blocked[page]:
+            blocked[page] = False
+            mass[B] -= p[page]
         mass[R] -= p[page]
         mass[Q] += p[page]
-        _push(page, links, p, fetched, alias, n_unknown, visits, is_active, active, mass, work, damping)
-        if until <= 1.0:
+        _push(page, links, p, fetched, blocked, alias, n_unknown, visits, is_active, active, mass, work, damping)
+        if is_wanted:
             answer = _push_active(
-                links, _DECIDED, until, p, fetched, alias, n_unknown, visits, is_active, active, mass, work, damping
-            )
+                links, _DECIDED, target, p, fetched, blocked, alias, n_unknown, visits, is_active, active, mass, work,
+                damping,
+            )  # fmt: skip
             if answer != _OPEN:
                 return k + 1, answer
     return len(pages), _OPEN

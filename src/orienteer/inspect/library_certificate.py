@@ -62,8 +62,9 @@ def library_certificate(
     links = Links.of(web)
     fetched = np.flatnonzero(np.isin(states, COUNTS_AS_FETCHED) | is_lost).astype(np.uint32)
     coverage.fetch(fetched, links)
+    coverage.block(np.flatnonzero(states == PageState.BLOCKED))
     coverage.settle(links, tolerance)
-    return coverage.certificate(np.flatnonzero(states == PageState.BLOCKED).astype(np.uint32))
+    return coverage.certificate()
 
 
 def _going_in_circles(redirects: NDArray[np.int64]) -> NDArray[np.int64]:

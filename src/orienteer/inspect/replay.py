@@ -71,6 +71,7 @@ def replay(
     budget: int | None = None,
     *,
     by_certificate: bool = False,
+    of_reachable: bool = False,
     seeds: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Replay:
@@ -79,7 +80,7 @@ def replay(
     A crawl folder knows its seeds, policy and scope; for other archives the seeds must be named, and all is in scope.
     """
     path = Path(source)
-    goal = Goal(until, budget, by_certificate)
+    goal = Goal(until, budget, by_certificate, of_reachable)
     text = settings_of_folder(path) if path.is_dir() else None
     settings = _settings_from(path, seeds) if text is None else _settings_of(path, text, seeds)
     spec = PolicySpec.parse(policy or settings.policy)
@@ -96,10 +97,9 @@ def replay(
                     knowing = spec_of_crawl(path, spec)
                 knowing.expect_training()
                 about = partial(_kept_about, survey, relevance)
-        crawl = _crawled(web, named, settings, knowing, goal, about, progress)
+        crawl = _crawled(web, named, settings, knowing, goal, about, blocked_then, progress)
     missing = np.array(crawl.blocked_pages, np.uint32)
     blocked = np.intersect1d(missing, blocked_then)
-    crawl.certificate()  # settles it
     why = crawl.stopped_because or StopReason.FRONTIER_EMPTY
     assert web.graph.urls is not None
     return Replay(
@@ -110,7 +110,7 @@ def replay(
         n_blocked=len(blocked),
         stopped_because=why,
         goal_reached=goal.is_reached(why, crawl.n_asked),
-        certificate=crawl.coverage.certificate(blocked),
+        certificate=crawl.certificate(),
     )
 
 
@@ -121,9 +121,11 @@ def _crawled(
     spec: PolicySpec,
     goal: Goal,
     about: About,
+    blocked_then: NDArray[np.uint32],
     progress: Progress,
 ) -> Crawl:
     """The crawl; what the archive does not have is blocked in it. `named` are pages known without a link."""
+    out_of_reach = set(blocked_then.tolist())
     graph, hosts = web.graph, web.graph.hosts
     assert hosts is not None
     n_seeds = len(settings.seeds)
@@ -135,7 +137,7 @@ def _crawled(
         links, answer = graph.links(page), Answer(int(web.answers[page]))
         n_unknown = int(web.n_unknown[page])
         if answer is Answer.NONE:
-            crawl.blocked(page, is_redirect=n_unknown != 0)
+            crawl.blocked(page, is_redirect=n_unknown != 0, is_missing=page not in out_of_reach)
         elif answer is Answer.NO_PAGE:
             crawl.skipped(page, n_unknown=n_unknown)
         elif answer is Answer.REDIRECT and len(links) == 0:

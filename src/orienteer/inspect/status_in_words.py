@@ -19,18 +19,27 @@ _SEEDS_NAMED = 3
 
 def goal_in_words(settings: CrawlSettings) -> str:
     """When the crawl is to stop: `a coverage of 98 % or 2,000 pages`."""
+    wanted = settings.goal()
     goals = [
-        f"a coverage of {goal_share(settings.until)}" if settings.until is not None and settings.until < 1 else "",
+        "" if wanted.until is None else f"a coverage of {share_in_words(wanted.until, wanted.of_reachable)}",
         counted(settings.budget, "page") if settings.budget is not None else "",
     ]
     return " or ".join(goal for goal in goals if goal) or "every page in reach"
 
 
-def ending(stopped_because: str, until: float | None, budget: int | None) -> str:
+def share_in_words(until: float, of_reachable: bool) -> str:
+    """A coverage that was asked for: `98 %`, `98 % of what is reachable`."""
+    return goal_share(until) + " of what is reachable" * of_reachable
+
+
+def ending(stopped_because: str, until: float | None, budget: int | None, of_reachable: bool = False) -> str:
     """Why a crawl with this goal stopped, as a sentence."""
-    unproved = f", but {goal_share(until)} is not proved" if until is not None else ""
-    if stopped_because == StopReason.COVERAGE and until is not None:
-        return f"a coverage of {goal_share(until)} is proved"
+    wanted = "" if until is None else share_in_words(until, of_reachable)
+    unproved = f", but {wanted} is not proved" if wanted else ""
+    if stopped_because == StopReason.COVERAGE and wanted:
+        return f"a coverage of {wanted} is proved"
+    if stopped_because == StopReason.REACHABLE and until is not None:
+        return f"a coverage of {share_in_words(until, True)} is proved, but {wanted} of everything cannot be proved"
     if stopped_because == StopReason.BUDGET and budget is not None:
         return f"the budget of {counted(budget, 'page')} is spent{unproved}"
     if stopped_because == StopReason.FRONTIER_EMPTY:
@@ -54,7 +63,34 @@ def stopped_in_words(found: FolderStatus) -> str:
     reached = "goal reached" if found.report.get("goal_reached") else "goal not reached"
     # As they were in that run: the settings may have been changed since.
     until, budget = figures.get("until", settings.until), figures.get("budget", settings.budget)
-    return f"{reached}: {ending(str(found.report.get('stopped_because')), until, budget)}"
+    of_reachable = bool(figures.get("of_reachable"))
+    return f"{reached}: {ending(str(found.report.get('stopped_because')), until, budget, of_reachable)}"
+
+
+def impossible_in_words(until: float, proved: Certificate, reasons: str = "") -> str:
+    """That a coverage cannot be proved, and why, as a sentence."""
+    why = f" ({reasons})" if reasons else ""
+    parts = (
+        (proved.blocked, f"on blocked pages{why}, or behind them"),
+        (proved.unknown, "behind links that are not known"),
+    )
+    lost = [f"up to {percent(share, up=True)} of a surfer's time is {where}" for share, where in parts if share]
+    return f"{goal_share(until)} cannot be proved: {', and '.join(lost)}"
+
+
+def impossible_goal_in_words(found: FolderStatus) -> str:
+    """That the goal of the present or the last run cannot be reached; empty where it can."""
+    figures, proved = found.figures or {}, found.certificate
+    until = figures.get("until")
+    is_impossible = figures.get("goal_is_impossible") and isinstance(until, float) and proved is not None
+    return impossible_in_words(until, proved) if is_impossible else ""  # type: ignore[arg-type]
+
+
+def of_reachable_in_words(proved: Certificate) -> str:
+    """What is covered of what is reachable; empty where that is everything."""
+    if not (proved.blocked or proved.unknown):
+        return ""
+    return f"at least {percent(proved.of_reachable)} of what is reachable is covered"
 
 
 def coverage_in_words(found: FolderStatus) -> str:

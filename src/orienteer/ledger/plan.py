@@ -47,6 +47,9 @@ class CrawlSettings:
     `trust` says how much each seed is trusted, a number above 0 for each, in any unit; without, all are trusted alike.
     Seeds that turn out to be one page have their trust added up.
 
+    `until` is a coverage of everything; with `of_reachable`, of what is not kept from the crawl by blocked pages and
+    links that are not known.
+
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
     pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
@@ -61,6 +64,7 @@ class CrawlSettings:
     until: float | None = None
     budget: int | None = None
     by_certificate: bool = False
+    of_reachable: bool = False
     workers: int = 32
     robots: bool = True
     sitemaps: bool = True
@@ -78,7 +82,7 @@ class CrawlSettings:
         trust = _trust_by_seed(self.seeds, self.trust)
         object.__setattr__(self, "seeds", canonical_seeds(self.seeds))
         object.__setattr__(self, "trust", tuple(trust.values()))
-        Goal(self.until, self.budget, self.by_certificate)
+        self.goal()
         checked_damping(self.damping)
         policy = PolicySpec.parse(self.policy).make(self.damping)
         if policy.knows_truth:
@@ -92,6 +96,9 @@ class CrawlSettings:
         for name in ("duplicates", "near_duplicates"):
             if getattr(self, name) not in _DUPLICATE_CHOICES:
                 raise unknown_name(f"choice for {name}", getattr(self, name), _DUPLICATE_CHOICES)
+
+    def goal(self) -> Goal:
+        return Goal(self.until, self.budget, self.by_certificate, self.of_reachable)
 
     def seed_trust(self) -> NDArray[np.float64]:
         """The trust of each seed, summing to 1."""
@@ -153,7 +160,7 @@ class CrawlPlan:
         return new
 
     def goal(self) -> Goal:
-        return Goal(self.crawl.until, self.crawl.budget, self.crawl.by_certificate)
+        return self.crawl.goal()
 
 
 def tables_of(text: str, where: str) -> dict[str, dict[str, Any]]:

@@ -19,11 +19,12 @@ from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
+from orienteer.inspect.status_in_words import share_in_words
 from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.failures import explained
 from orienteer.store.lock import INNER_FOLDERS, LOCK, holder_of
-from orienteer.wording import counted, goal_share, plain
+from orienteer.wording import counted, plain
 
 OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from another process
 _READ_BYTES = 4096
@@ -120,8 +121,12 @@ def resume_refusal(found: FolderStatus, until: float | None = None, budget: int 
         until = None
     else:
         until, budget = until or settings.until, budget or settings.budget
-    if why == StopReason.COVERAGE and until is not None and isinstance(reached, float) and until <= reached:
-        return f"a coverage of {goal_share(until)} is proved already; ask for more (100 % for everything) to resume"
+    is_enough = until is not None and isinstance(reached, float) and until <= reached
+    is_of_reachable = bool(figures.get("of_reachable")) or why == StopReason.REACHABLE
+    if why in (StopReason.COVERAGE, StopReason.REACHABLE) and until is not None and is_enough:
+        if why == StopReason.REACHABLE or settings.of_reachable or not is_of_reachable:
+            proved = share_in_words(until, is_of_reachable)
+            return f"a coverage of {proved} is proved already; ask for more (100 % for everything) to resume"
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
         return f"the budget of {counted(budget, 'page')} is spent; allow more to resume"
     if why == StopReason.FRONTIER_EMPTY:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.crawl import Crawl, Goal
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
 from orienteer.inspect.frontier_top import TopWriter
@@ -35,7 +35,8 @@ class Figures:
     that a host was asked for, and that were fetched, failed, skipped, or refused by an answer. `visits` says what came
     of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None where the crawl has no topic.
     `position` tells of which moment the figures are. `left_s` is how long it will take at most, by what is known now,
-    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over.
+    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over. `of_reachable` says that `until`
+    is of what is reachable, `goal_is_impossible` that it can never be proved: too much is out of reach.
     """
 
     epoch: int
@@ -63,6 +64,8 @@ class Figures:
     n_on_topic: int | None = None
     least_left_s: float | None = None
     n_redirects: int = 0
+    of_reachable: bool = False
+    goal_is_impossible: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"certificate": self.certificate.as_dict()}
@@ -102,7 +105,13 @@ class Watch:
         n_redirects = crawl.n_other_names()
         self._outlook.see(Point(now, crawl.n_asked, self._certificate.lower, len(crawl.frontier)))
         goal, rate = crawl.goal, self._outlook.pages_per_s
-        left = self._outlook.left(goal) if why is None else Left() if why is StopReason.INTERRUPTED else Left(0.0, 0.0)
+        left = (
+            self._outlook.left(self._attainable(goal))
+            if why is None
+            else Left()
+            if why is StopReason.INTERRUPTED
+            else Left(0.0, 0.0)
+        )
         self._next_figures = now + _EVERY_S
         figures = Figures(
             epoch=ledger.number,
@@ -130,12 +139,21 @@ class Watch:
             n_on_topic=self._n_on_topic,
             least_left_s=left.least_s,
             n_redirects=n_redirects,
+            of_reachable=goal.of_reachable,
+            goal_is_impossible=crawl.goal_is_impossible,
         )
         ledger.figures = figures.as_dict()
         if is_refreshed:
             self._course.add(self._point(rate), is_last=exact)
         self._top.write_if_due(now, at_once=exact)
         return figures
+
+    def _attainable(self, goal: Goal) -> Goal:
+        """The goal, as the coverage of everything that it comes to."""
+        if goal.until is None or not (goal.of_reachable or self._ledger.crawl.goal_is_impossible):
+            return goal
+        until = goal.until * (1.0 - self._certificate.blocked - self._certificate.unknown)
+        return replace(goal, until=until if until > 0 else None)
 
     def _refresh_certificate(self, now: float, exact: bool) -> bool:
         """Whether it is new."""

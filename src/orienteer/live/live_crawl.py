@@ -32,6 +32,7 @@ from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand, Errands
 from orienteer.live.host_turns import HostTurns
+from orienteer.live.impossible_goal import ImpossibleGoal
 from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -65,6 +66,8 @@ class LiveCrawl:
         self.intake = Intake(ledger, hooks, self.log)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
         self.hear: Callable[[Fetched], None] = lambda answer: None  # told every answer, before it is taken in
+        self.tell: Callable[[str], None] = lambda line: None  # told in one line what a person should know
+        self.impossible_goal = ImpossibleGoal(ledger)
         self.n_under_way = 0  # fetches, as of the last time that pages were asked for
         self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
@@ -95,6 +98,7 @@ class LiveCrawl:
         acknowledged = time.monotonic()
         while True:
             is_through = self._ask()
+            self._look_at_goal()
             self.n_under_way = self.fetcher.n_under_way
             if self.fetcher.n_under_way == 0 and self._is_over():
                 break
@@ -112,8 +116,16 @@ class LiveCrawl:
                 acknowledged = now
             tick()
         self._bring_back(math.inf)
+        self.crawl.certificate()  # settles it, so that the report has no news
+        self._look_at_goal()
         self.ledger.checkpoint()
         return self.crawl.stopped_because or StopReason.INTERRUPTED
+
+    def _look_at_goal(self) -> None:
+        news = self.impossible_goal.news()
+        if news is not None:
+            self.log.note("goal impossible", **news.facts)
+            self.tell(news.line)
 
     # -- asking -------------------------------------------------------------------------------------------------
 

@@ -151,12 +151,13 @@ def run(
 ) -> Report:
     """Crawl to the end, or until somebody asks it to stop; `watch` hears the figures several times a second.
 
-    `tell` is told in one line of each seed that leads nowhere, while others work.
+    `tell` is told in one line of each seed that leads nowhere, while others work, and of a goal that cannot be reached.
     Raises SeedError where no seed can be reached: there is nothing to wait for.
     """
     observer = Watch(live.intake, live)
     seeds = SeedCheck(live.ledger)
     live.hear = lambda answer: seeds.hear(answer, time.monotonic())
+    live.tell = tell or live.tell
 
     def tick() -> None:
         now = time.monotonic()

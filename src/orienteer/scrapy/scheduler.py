@@ -39,7 +39,8 @@ from orienteer.scrapy.spider_crawl import warm_up
 
 logger = logging.getLogger(__name__)
 
-COVERED, FAILED = "closespider_coverage", "orienteer_error"  # why the spider is closed
+# Why the spider is closed.
+COVERED, REACHABLE, FAILED = "closespider_coverage", "closespider_coverage_of_reachable", "orienteer_error"
 _COMMIT_EVERY_S = 1.0
 _PATIENCE_S = 0.25  # with a spider that is still at a page while nothing else can be asked for
 _CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for the stats
@@ -341,7 +342,7 @@ class Scheduler(BaseScheduler):
         if self._error is not None:
             raise CloseSpider(FAILED)
         if self._ledger is not None and self._ledger.crawl.is_covered and self._notes.start_is_over:
-            raise CloseSpider(COVERED)
+            raise CloseSpider(REACHABLE if self._ledger.crawl.has_impossible_goal else COVERED)
 
     def _fail(self, error: OrienteerError) -> None:
         """Say what is wrong, in one line, and hand out nothing more: the spider ends."""

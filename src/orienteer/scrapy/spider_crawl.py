@@ -27,6 +27,7 @@ from orienteer.scrapy.plugin_settings import PluginSettings
 # When a host may be asked is up to Scrapy's downloader, so the frontier limits nothing by itself.
 _AS_SCRAPY_SAYS = Politeness(delay_s=0.0, connections=1_000_000)
 _TELLING_SHARE = 0.02  # of the time may go into telling again
+_COVERED = (StopReason.COVERAGE, StopReason.REACHABLE)
 
 
 class SpiderCrawl:
@@ -108,12 +109,16 @@ class SpiderCrawl:
 
     @property
     def is_covered(self) -> bool:
-        """Whether the goal is reached, with all start pages known so far."""
-        if self._crawl is None or self._crawl.stopped_because != StopReason.COVERAGE:
+        """Whether the goal is reached, at least of what is reachable, with all start pages known so far."""
+        if self._crawl is None or self._crawl.stopped_because not in _COVERED:
             return False
         if self._n_trusted < len(self._starts):
             self._tell_again()
-        return self._crawl.stopped_because == StopReason.COVERAGE
+        return self._crawl.stopped_because in _COVERED
+
+    @property
+    def has_impossible_goal(self) -> bool:
+        return self._crawl is not None and self._crawl.goal_is_impossible
 
     # -- what becomes of pages ----------------------------------------------------------------------------------
 
@@ -200,7 +205,7 @@ class SpiderCrawl:
     def _tell_of_new_starts(self, now: float) -> None:
         if self._n_trusted == len(self._starts):
             return
-        hands_out_nothing = self._crawl is None or self._crawl.stopped_because == StopReason.COVERAGE
+        hands_out_nothing = self._crawl is None or self._crawl.stopped_because in _COVERED
         if hands_out_nothing or now >= self._next_telling:
             began = time.monotonic()
             self._tell_again()

@@ -16,6 +16,7 @@ from orienteer.inspect.status_in_words import (
     coverage_in_words,
     coverage_of_epoch_in_words,
     goal_in_words,
+    impossible_goal_in_words,
     stopped_in_words,
 )
 from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
@@ -49,7 +50,8 @@ class CrawlNow:
     `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
     crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
     it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
-    asked for. `lower`, `upper` and `blocked` are what is proved in it; those named `library_`, after a
+    asked for. `impossible` says that the goal cannot be reached, and why. `lower`, `upper` and `blocked` are what is
+    proved in it; those named `library_`, after a
     refresh, what is proved of all that the crawl has.
     """
 
@@ -88,6 +90,7 @@ class CrawlNow:
     library_blocked: float | None
     coverage: str
     coverage_of_epoch: str
+    impossible: str
     errors: tuple[ErrorKind, ...]
     hosts: tuple[HostPages, ...]
     n_hosts: int
@@ -107,11 +110,6 @@ class CrawlNow:
     def shows_library(self) -> bool:
         """Whether the crawl as a whole is shown, and not the refresh that is under way."""
         return bool(self.epoch) and self.library_lower is not None and not self.is_running
-
-    @property
-    def is_out_of_reach(self) -> bool:
-        """Whether the goal cannot be reached any more: mass on blocked pages only grows, and is never covered."""
-        return self.until is not None and self.blocked is not None and self.until > 1 - self.blocked
 
 
 @dataclass(frozen=True)
@@ -261,6 +259,7 @@ class CrawlWatch:
             library_blocked=None if library is None else library.blocked,
             coverage=coverage_in_words(status),
             coverage_of_epoch=coverage_of_epoch_in_words(status),
+            impossible=impossible_goal_in_words(status),
             errors=_errors(status, figures.get("outcomes") or {}),
             hosts=status.hosts,
             n_hosts=status.n_hosts,
