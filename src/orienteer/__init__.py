@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
+    from orienteer.graph.survey.measured import Measured
+    from orienteer.graph.survey.survey import survey
     from orienteer.hooks.hook_page import HookPage
     from orienteer.imports.import_crawl import import_crawl
     from orienteer.imports.import_report import ImportReport
@@ -54,6 +56,7 @@ _HOMES = {
     "IndexReport": "search.indexing",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
+    "Measured": "graph.survey.measured",
     "MissingExtraError": "errors",
     "OrienteerError": "errors",
     "PageContent": "topics.topic",
@@ -76,6 +79,7 @@ _HOMES = {
     "seed_selection": "seeds.select",
     "select_seeds": "seeds.select",
     "simulate": "crawl.simulate",
+    "survey": "graph.survey.survey",
     "update_index": "search.indexing",
 }
 
@@ -96,6 +100,7 @@ __all__ = [
     "IndexReport",
     "InputError",
     "LinkGraph",
+    "Measured",
     "MissingExtraError",
     "OrienteerError",
     "PageContent",
@@ -118,6 +123,7 @@ __all__ = [
     "seed_selection",
     "select_seeds",
     "simulate",
+    "survey",
     "update_index",
 ]
 

@@ -18,7 +18,8 @@ To resume, tell a new Crawl the same events in the same order: `take` each page 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import NEVER, Certificate, Coverage, Target
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart, again, check_confidence
 from orienteer.notebook import facts_html
 from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.pages.stop_reason import StopReason
@@ -41,6 +43,7 @@ from orienteer.wording import counted
 
 # Plain numbers, for arrays of states and for every step: a member of an Enum takes its time.
 _KNOWN, _IN_FLIGHT = int(PageState.KNOWN), int(PageState.IN_FLIGHT)
+FIRST = 1e300  # the priority of pages that walks of a survey need, by the number of the walk
 _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new in news}
 
 
@@ -54,14 +57,19 @@ class Goal:
 
     Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
     not reached its goal; with `of_reachable` that is the goal, and the certificate decides.
+
+    With a `confidence` the coverage is measured, too, and the crawl stops by what comes first, measurement or proof.
     """
 
     until: float | None = None
     budget: int | None = None
     by_certificate: bool = False
     of_reachable: bool = False
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
+        if self.confidence is not None:
+            check_confidence(self.confidence)
         if self.until == 1:
             object.__setattr__(self, "until", None)
         if self.until is not None and not 0 < self.until < 1:
@@ -72,7 +80,7 @@ class Goal:
     def is_reached(self, stopped_because: StopReason, n_asked: int) -> bool:
         """Whether a crawl that ended for this reason did what it was asked to."""
         if self.until is not None:
-            return stopped_because == StopReason.COVERAGE
+            return stopped_because in (StopReason.COVERAGE, StopReason.MEASURED)
         if self.budget is not None:
             return n_asked >= self.budget
         return stopped_because == StopReason.FRONTIER_EMPTY
@@ -89,8 +97,10 @@ class Crawl:
         politeness: Politeness = ANY_TIME,
         hosts: ArrayLike | None = None,
         known_trust: float = 1.0,
+        survey: SurveyStart | None = None,
+        rounds: Sequence[Round] = (),
     ) -> None:
-        """`hosts` are those of the trusted pages."""
+        """`hosts` are those of the trusted pages; `survey` and `rounds` what a crawl that is resumed began with."""
         self.policy = policy
         self.trusted = trusted
         self.goal = goal or Goal()
@@ -108,6 +118,8 @@ class Crawl:
         self._put_off: set[int] = set()  # of these, those that nobody is asked for now
         self.own_proof_holds = known_trust == 1.0  # a policy's proof does not reckon with redirects and the like
         self.blocked_pages = array("I")
+        self.survey = None if survey is None else self._new_survey(survey, rounds)
+        self._probes: set[int] = set()  # pages that walks of the survey wait for
         self._apply(policy.begin(self.web, trusted))
         check_state(policy)
 
@@ -229,6 +241,7 @@ class Crawl:
             self.frontier.remove(page)
         self.blocked_pages.append(page)
         self.n_asked += was_answered
+        self._probes.discard(page)
         self._apply(self.policy.lost(page, self.web))
         if is_redirect:
             self._leave_unknown(page, NOBODY_KNOWS)
@@ -236,6 +249,7 @@ class Crawl:
         elif not is_missing:
             self.coverage.know(page + 1)
             self.coverage.block(np.array([page], np.uint32))
+        self._tell_survey(page, is_fetched=is_redirect)
         self._see_whether_to_stop([page] if is_redirect else [])
 
     def find_more_links(self, pages: NDArray[np.uint32], n_more: NDArray[np.int32]) -> None:
@@ -245,6 +259,8 @@ class Crawl:
         self.own_proof_holds = False
         self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
         self.coverage.settle(self._links())  # what is impossible must not seem possible for a while
+        if self.survey is not None:
+            self.begin_survey(again(self.survey.start, self.survey.start.of_reachable))
         self.reconsider()
 
     def _leave_unknown(self, page: int, n_unknown: int) -> None:
@@ -299,6 +315,15 @@ class Crawl:
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
         self.frontier = Frontier(self.frontier.politeness)
         self.frontier.put(*waiting, self.web.hosts[waiting[0]])
+
+    def begin_survey(self, start: SurveyStart) -> None:
+        """Measure from now on; an earlier survey is forgotten, with its walks."""
+        self._probes.clear()
+        events = [(page, True) for page in self.order]
+        events += [(page, bool(self.coverage.fetched[page])) for page in self.blocked_pages]
+        self.survey = self._new_survey(replace(start, n_told=len(events)), ())
+        for page, is_fetched in events:
+            self._tell_survey(page, is_fetched)
 
     def reconsider(self) -> None:
         """See whether the goal is reached with what is there, after a resume or with a new goal."""
@@ -359,6 +384,29 @@ class Crawl:
     def _links(self) -> Links:
         return Links.of(self.web)
 
+    def _new_survey(self, start: SurveyStart, rounds: Sequence[Round]) -> CrawlSurvey:
+        trust = self.trusted.vector(self.web.n_pages)
+        return CrawlSurvey(start, trust, self.policy.damping, 1.0 - self.coverage.hidden, tuple(rounds))
+
+    def _tell_survey(self, page: int, is_fetched: bool) -> None:
+        """A page is done: walks go on that waited for it, and those pages come first that they need now."""
+        survey = self.survey
+        if survey is None:
+            return
+        self._probes.discard(page)
+        self.coverage.know(self.web.n_pages)
+        needed = survey.told(page, is_fetched, self.coverage, self._links())
+        self._state = grown(self._state, self.web.n_pages)
+        for probe, life in needed:
+            self._probes.add(probe)
+            priority = FIRST / (1 + life)
+            if self._state[probe] == _KNOWN:
+                self.frontier.put([probe], [priority], [int(self.web.hosts[probe])])
+            elif probe in self._in_flight:
+                self._in_flight[probe] = priority
+        if self.goal_is_impossible and not survey.start.of_reachable:
+            self.begin_survey(again(survey.start, of_reachable=True))
+
     def _budget_is_spent(self) -> bool:
         n_under_way = len(self._in_flight) - len(self._put_off)
         return self.goal.budget is not None and self.n_asked + n_under_way >= self.goal.budget
@@ -393,10 +441,14 @@ class Crawl:
             if self._in_flight[target] == LAST:  # now that it is linked to, it is LAST no more, as in the frontier
                 self._in_flight[target] = 0.0
         self._apply(changed)
+        self._tell_survey(page, is_fetched=True)
         self._see_whether_to_stop([page])
 
     def _apply(self, changed: Priorities) -> None:
         pages, values = changed.pages, changed.values
+        if self._probes:
+            is_left = ~np.isin(pages, list(self._probes))
+            pages, values = pages[is_left], values[is_left]
         if len(pages) == 0:
             return
         self._state = grown(self._state, self.web.n_pages)
@@ -426,6 +478,9 @@ class Crawl:
             self.stopped_because = StopReason.COVERAGE
         elif is_proved:
             self.stopped_because = StopReason.REACHABLE
+        elif self.survey is not None and self.survey.is_reached:
+            is_goal = self.survey.start.of_reachable == self.goal.of_reachable
+            self.stopped_because = StopReason.MEASURED if is_goal else StopReason.REACHABLE
         elif self.goal.budget is not None and self.n_asked >= self.goal.budget:
             self.stopped_because = StopReason.BUDGET
         elif is_empty:

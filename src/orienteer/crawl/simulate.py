@@ -20,6 +20,7 @@ from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph, expect_graph
 from orienteer.graph.push import Links
+from orienteer.graph.survey.crawl_survey import SurveyStart
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
@@ -39,13 +40,14 @@ def simulate(
     trust: Trust = None,
     until: float | None = None,
     budget: int | None = None,
+    confidence: float | None = None,
     *,
     by_certificate: bool = False,
     step_by_step: bool = False,
     workers: int = 1,
     politeness: Politeness | None = None,
     latency_s: float | Latency = 0.0,
-    rng: int = 0,
+    rng: int | np.random.Generator | None = None,
     relevance: ArrayLike | None = None,
     text: WebText | None = None,
     progress: Progress = silent,
@@ -54,9 +56,11 @@ def simulate(
     """Crawl `graph` from its trusted pages until a coverage is proved, a budget spent, or nothing is left.
 
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
-    certificate. `politeness` with `workers` and `latency_s` (seconds, or a function of page and rng) simulates time.
-    A focused policy hears the `relevance` (in [0, 1], one number a page, or NaN for none) and the `text` of the pages
-    it has fetched.
+    certificate. With a `confidence` the coverage is measured as well, by random walks whose pages are part of the
+    order, and it stops by what comes first. `politeness` with `workers` and `latency_s` (seconds, or a function of page
+    and rng) simulates time. A focused policy hears the `relevance` (in [0, 1], one number a page, or NaN for none) and
+    the `text` of the pages it has fetched. `rng` is a NumPy generator or a seed for one; without, the numbers are the
+    same every time.
 
     >>> from orienteer.graph import shapes
     >>> simulate(shapes.star(5), "rankmass", trust=[0], budget=3).order.tolist()
@@ -64,17 +68,24 @@ def simulate(
     """
     expect_graph(graph)
     chosen = policy if isinstance(policy, Policy) else make_policy(policy, **policy_settings)
-    goal = Goal(until, budget, by_certificate)
+    goal = Goal(until, budget, by_certificate, confidence=confidence)
     trusted = TrustedPages.of(trust_vector(graph.n_pages, trust))
     labelled = LabelledWeb(graph, None if relevance is None else heard_relevance(graph.n_pages, relevance), text)
     if workers < 1:
         raise InputError(f"workers is {workers}; a crawl needs at least one")
     if politeness is not None and politeness.per_host and graph.hosts is None:
         raise InputError("politeness needs hosts, and this graph has none (see LinkGraph.hosts)")
-    if step_by_step or politeness is not None or workers > 1 or latency_s:
+    is_measured = confidence is not None and goal.until is not None
+    if step_by_step or is_measured or politeness is not None or workers > 1 or latency_s:
         waits = latency_s if callable(latency_s) else (lambda page, generator: latency_s)
-        return _stepped(labelled, chosen, trusted, goal, politeness or ANY_TIME, workers, waits, rng, progress)
+        return _stepped(
+            labelled, chosen, trusted, goal, politeness or ANY_TIME, workers, waits, _generator(rng), progress
+        )
     return _in_bulk(labelled, chosen, trusted, goal, progress)
+
+
+def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
+    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)
 
 
 def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:
@@ -146,7 +157,7 @@ def _stepped(
     politeness: Politeness,
     workers: int,
     latency: Latency,
-    rng: int,
+    generator: np.random.Generator,
     progress: Progress,
 ) -> Trace:
     """Drive a Crawl with virtual time: up to `workers` fetches are under way at once."""
@@ -155,7 +166,8 @@ def _stepped(
         policy.see(graph, trusted)  # type: ignore[attr-defined]
     hosts = graph.hosts
     crawl = Crawl(policy, trusted, goal, politeness, None if hosts is None else hosts[trusted.pages])
-    generator = np.random.default_rng(rng)
+    if goal.until is not None and goal.confidence is not None:
+        crawl.begin_survey(SurveyStart(goal.until, goal.confidence, generator.bytes(16).hex(), width=workers))
     now = 0.0
     under_way: list[tuple[float, int, int]] = []  # (when it is back, running number, page)
     times: list[float] = []
@@ -177,12 +189,13 @@ def _stepped(
             break
         if crawl.stopped_because is not None and not under_way:
             break
-    coverage = crawl.coverage
+    coverage, proved = crawl.coverage, crawl.guarantee
     return Trace(
         policy=policy.name,
         order=np.array(crawl.order, np.uint32),
         stopped_because=crawl.stopped_because or StopReason.FRONTIER_EMPTY,
-        proved=crawl.guarantee,
+        proved=proved,
+        measured=None if crawl.survey is None else crawl.survey.measured(crawl.certificate()),
         times_s=np.array(times),
         n_pushes=coverage.n_pushes,
         n_links_read=coverage.n_links_read,

@@ -13,6 +13,7 @@ from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate, Coverage, percent
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
+from orienteer.graph.survey.measured import Measured
 from orienteer.notebook import data_frame, facts_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import TrustedPages
@@ -44,9 +45,9 @@ class Trace:
     There are two proofs. `proved` is what the crawl itself knew when it stopped: by its policy, or by the certificate
     where that was watched; None if nobody watched. It may be a little less than `certificate`, which is computed
     afterwards from all links of the pages fetched, and is the best that they prove. `guarantee` is the better of both.
-    `guarantees` (where the policy itself proves any) is what it knew after each page. `times_s` are the virtual times
-    of the fetches where time was simulated. `n_pushes` and `n_links_read` are the work of the certificate where it was
-    watched, else that of the policy.
+    `guarantees` (where the policy itself proves any) is what it knew after each page. `measured` is what random walks
+    said, where they were asked for. `times_s` are the virtual times of the fetches where time was simulated. `n_pushes`
+    and `n_links_read` are the work of the certificate where it was watched, else that of the policy.
     """
 
     policy: str
@@ -60,6 +61,7 @@ class Trace:
     graph: LinkGraph = field(repr=False, default=None)  # type: ignore[assignment]
     trusted: TrustedPages = field(repr=False, default=None)  # type: ignore[assignment]
     damping: float = 0.85
+    measured: Measured | None = None
 
     @property
     def n_fetched(self) -> int:
@@ -156,6 +158,7 @@ class Trace:
 
     def __repr__(self) -> str:
         proved = "" if self.proved is None else f"{self.proved:.4f} proved, "
+        proved += "" if self.measured is None else f"{self.measured}, "
         return f"<Trace of {self.policy}: {self.n_fetched:,} pages fetched, {proved}stopped by {self.stopped_because}>"
 
     def _repr_html_(self) -> str:
@@ -163,6 +166,7 @@ class Trace:
             ("policy", self.policy),
             ("pages fetched", self.n_fetched),
             ("proved", "" if self.proved is None else percent(self.proved)),
+            ("measured", "" if self.measured is None else str(self.measured).removeprefix("measured: ")),
             ("stopped by", self.stopped_because),
         ]
         return facts_html("Trace", facts)

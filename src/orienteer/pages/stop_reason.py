@@ -7,7 +7,8 @@ from enum import StrEnum
 
 class StopReason(StrEnum):
     COVERAGE = "coverage"  # the target is proved
-    REACHABLE = "reachable"  # the target is proved of what is reachable; of everything it cannot be
+    MEASURED = "measured coverage"  # walks say that the target is reached, with the confidence that was asked for
+    REACHABLE = "reachable"  # the target is reached of what is reachable; of everything it cannot be
     BUDGET = "budget"
     FRONTIER_EMPTY = "frontier empty"
     INTERRUPTED = "interrupted"  # somebody asked it to stop

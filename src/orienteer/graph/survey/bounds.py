@@ -25,8 +25,8 @@ _TINY = 1e-12
 class Bounds:
     """Bounds on a share of the surfer's time: 1 - share = c on a grid between two bounds that are proved.
 
-    The share of lives' time outside is at most s exactly if E[outside + unknown + s dangling] <= allowed_most(s), where
-    allowed(s) = s total - fixed, over `free`. For the upper bound what is not known counts nothing.
+    A share s of the time is outside exactly if lives score (s total - fixed) / free in the mean, where a score is
+    outside + unknown + s dangling; for the upper bound what is not known counts nothing.
     """
 
     def __init__(self, lowest: float, highest: float, total: float, fixed: tuple[float, float], free: float,

@@ -10,9 +10,10 @@ It pushes mass on a Coverage of its own, at moments that depend on nothing else 
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.pace import Pace, recent_walks
 from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows
 
+_FIRST_SHARE = 0.9  # of the error is for the survey that begins first, 0.9 of the rest for the next, and so on
 _SETTLED = 0.002  # of the time that may be outside: left to push when a round begins
 _LOOK_SHARE = 0.03  # of the pages fetched, between looks while the target is out of reach
 _LEAST_STEP = 4
@@ -40,7 +42,7 @@ class SurveyStart:
     """What a survey begins with: its target, the error that is allowed, and its randomness.
 
     It begins when `n_told` events have been told. The seed comes from the system, so that no web can foresee it. About
-    `width` pages are asked for at the same time.
+    `width` pages are asked for at the same time. `of_reachable`: the surfer starts again where nobody knows.
     """
 
     until: float
@@ -48,12 +50,19 @@ class SurveyStart:
     seed: str
     n_told: int = 0
     width: int = 1
+    of_reachable: bool = False
     error: float = 0.0  # of this survey; where it must begin anew, less than 1 - confidence is left
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
         if not self.error:
-            object.__setattr__(self, "error", 1.0 - self.confidence)
+            object.__setattr__(self, "error", _FIRST_SHARE * (1.0 - self.confidence))
+
+
+def again(start: SurveyStart, of_reachable: bool) -> SurveyStart:
+    """A survey that begins anew, since what it asks has become another question: new walks, and what error is left."""
+    seed = hashlib.blake2b(f"{start.seed} again".encode(), digest_size=16).hexdigest()
+    return replace(start, seed=seed, of_reachable=of_reachable, error=(1.0 - _FIRST_SHARE) * start.error)
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,6 @@ class CrawlSurvey:
         self._order = array("I")  # fetched pages
         self._n_pushed = 0  # of these
         self._when: NDArray[np.int32] = np.full(1024, NOT_TOLD, np.int32)
-        self._blocked: NDArray[np.bool_] = np.zeros(1024, np.bool_)
         self._n_fetched_at = array("q")  # of each life: pages fetched when it began
         self._look_at = len(np.flatnonzero(trust))
         self._estimate: float | None = None
@@ -101,17 +109,20 @@ class CrawlSurvey:
 
     # -- what is told --------------------------------------------------------------------------------------------
 
-    def told(self, page: int, is_fetched: bool, coverage: Coverage, links: Links) -> list[int]:
-        """Something came of a page; the pages that walks need now. `coverage` knows what the page is."""
+    def told(self, page: int, is_fetched: bool, coverage: Coverage, links: Links) -> list[tuple[int, int]]:
+        """Something came of a page; the pages that walks need now, each with the number of the first walk.
+
+        `coverage` knows whether the page is another name, and whether links of it are not known.
+        """
         self.n_told += 1
         self._know(max(page + 1, len(links.starts)))
         self._when[page] = self.n_told
-        self._blocked[page] = not is_fetched
         own = self._coverage
-        own.know(len(self._when))
         own.alias[page], own.n_unknown[page] = coverage.alias[page], coverage.n_unknown[page]
         if is_fetched:
             self._order.append(page)
+        else:
+            own.block(np.array([page], np.uint32))
         needed_it = self._lives.needs(page)
         if needed_it:
             n_before = self._lives.n_scored
@@ -131,8 +142,13 @@ class CrawlSurvey:
         if n_under_way and n_under_way + n_lives > min(self.start.width, self.n_missing // _AT_ONCE):
             return False
         edge = self._settle(links)
-        allowed, gains = edge.allowed(self.start.until), self._gains()
-        if self._weigh_evidence(gains) or allowed <= 0.0 or edge.free <= 0.0 or edge.upper() < self.start.until:
+        allowed, gains = edge.allowed(*self._goal()), self._gains()
+        if (
+            self._weigh_evidence(gains)
+            or allowed <= 0.0
+            or edge.free <= 0.0
+            or edge.upper(self.start.of_reachable) < self.start.until
+        ):
             self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * n_fetched))
             return False
         recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), n_fetched)]
@@ -190,15 +206,19 @@ class CrawlSurvey:
     def _know(self, n_pages: int) -> None:
         n_before = len(self._when)
         if n_pages > n_before:
-            self._when, self._blocked = grown(self._when, n_pages), grown(self._blocked, n_pages)
+            self._when = grown(self._when, n_pages)
             self._when[n_before:] = NOT_TOLD
+        self._coverage.know(len(self._when))
+
+    def _goal(self) -> tuple[float, bool]:
+        return self.start.until, self.start.of_reachable
 
     def _rows(self) -> Rows:
-        return Rows(self._when, self._blocked, self._coverage.alias, self._coverage.n_unknown)
+        return Rows(self._when, self._coverage.blocked, self._coverage.alias, self._coverage.n_unknown)
 
-    def _needed(self) -> list[int]:
+    def _needed(self) -> list[tuple[int, int]]:
         needed = self._lives.needed()
-        self._asked.update(needed)
+        self._asked.update(page for page, _ in needed)
         return needed
 
     def _begin(self, one: Round, links: Links) -> None:
@@ -214,11 +234,10 @@ class CrawlSurvey:
         new = np.array(self._order[self._n_pushed :], np.uint32)
         self._n_pushed = len(self._order)
         self._know(len(links.starts))
-        coverage.know(len(self._when))
         coverage.fetch(new, links)
         coverage.settle(links, _SETTLED * (1.0 - self.start.until))
-        edge = Edge(coverage, self._blocked[: len(coverage.p)])
-        self._pace.see(len(self._order), edge.free / (1.0 - coverage.damping * edge.returned))
+        edge = Edge(coverage)
+        self._pace.see(len(self._order), edge.free / edge.total)
         self._estimate = self._estimated(edge)
         return edge
 
@@ -237,7 +256,9 @@ class CrawlSurvey:
 
     def _hear(self) -> None:
         scores = self._lives.scores[self._evidence.n : self._lives.n_scored]
-        self._evidence.hear(scores[:, OUTSIDE] + scores[:, UNKNOWN] + (1.0 - self.start.until) * scores[:, DANGLING])
+        unknown_counts = 1.0 - self.start.until if self.start.of_reachable else 1.0
+        dangling = (1.0 - self.start.until) * scores[:, DANGLING]
+        self._evidence.hear(scores[:, OUTSIDE] + unknown_counts * scores[:, UNKNOWN] + dangling)
         self._weigh_evidence(self._gains())
 
     def _weigh_evidence(self, gains: NDArray[np.float64]) -> bool:
@@ -251,9 +272,12 @@ class CrawlSurvey:
         scores = self._lives.scores[: len(recent)][recent]
         if len(scores) == 0:
             return self._estimate
-        outside = edge.free * float(scores[:, OUTSIDE].mean() + scores[:, UNKNOWN].mean() / 2)
-        total = 1.0 - self._coverage.damping * edge.returned - edge.free * float(scores[:, DANGLING].mean())
-        return 1.0 - (outside + edge.blocked + edge.unsettled / 2) / total
+        outside, unknown, dangling = edge.free * scores.mean(axis=0)
+        stuck = edge.blocked + edge.unknown + float(unknown)
+        total = edge.total - float(dangling)
+        if self.start.of_reachable:
+            return 1.0 - (float(outside) + edge.unsettled / 2) / (total - stuck)
+        return 1.0 - (float(outside) + stuck + edge.unsettled / 2) / total
 
 
 def check_confidence(confidence: float) -> None:

@@ -18,33 +18,39 @@ _FREE, _BLOCKED, _HELD = range(3)
 class Edge:
     """The edge of the known pages at one moment: how much mass is where.
 
-    `free` is on unfetched pages that can be fetched; `blocked` on those that cannot, and trust on pages that are not
-    known; `unsettled` on fetched pages, and behind links that nobody knows; `returned` on pages without links.
+    `free` is on unfetched pages that can be fetched, `blocked` on those that cannot and on trusted pages that are not
+    known, `unknown` behind links that nobody knows, `unsettled` on fetched pages, left to push.
     """
 
-    def __init__(self, coverage: Coverage, blocked: NDArray[np.bool_]) -> None:
+    def __init__(self, coverage: Coverage) -> None:
         sums = np.zeros(3)
-        _weigh(coverage.p, coverage.fetched, blocked, sums)
-        self._coverage, self._is_blocked = coverage, blocked
+        _weigh(coverage.p, coverage.fetched, coverage.blocked, sums)
+        self._coverage = coverage
         self.free = float(sums[_FREE])
         self.blocked = float(sums[_BLOCKED]) + coverage.hidden
-        self.unsettled = float(sums[_HELD] + coverage.mass[U])
-        self.returned = float(coverage.mass[D])
+        self.unknown = float(coverage.mass[U])
+        self.unsettled = float(sums[_HELD])
+        self.total = float(1.0 - coverage.damping * coverage.mass[D])
 
-    def upper(self) -> float:
-        """The proved upper bound of the coverage."""
-        damping = self._coverage.damping
-        return 1.0 - (1.0 - damping) * (self.free + self.blocked) / (1.0 - damping * self.returned)
+    def upper(self, of_reachable: bool = False) -> float:
+        """No coverage above this is possible, if no unfetched page is another name of a fetched one."""
+        share = 1.0 - self._coverage.damping
+        if of_reachable:
+            return 1.0 - share * self.free / (self.total - self.blocked - self.unknown)
+        return 1.0 - share * (self.free + self.blocked) / self.total
 
-    def allowed(self, until: float) -> float:
-        """The mass that lives from here may spend outside if the coverage is `until`, in the worst case."""
-        return (1.0 - until) * (1.0 - self._coverage.damping * self.returned) - self.unsettled - self.blocked
+    def allowed(self, until: float, of_reachable: bool = False) -> float:
+        """What lives from here may spend outside if the coverage is `until`; at worst for what nobody knows."""
+        stuck = self.blocked + self.unknown
+        if of_reachable:
+            return (1.0 - until) * (self.total - stuck) - self.unsettled
+        return (1.0 - until) * self.total - self.unsettled - stuck
 
     def draw(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
         """For each number in [0, 1) a page; uniform numbers give pages by their mass."""
         order = np.argsort(levels, kind="stable")
         found, pages = np.zeros(len(levels), np.int64), np.zeros(len(levels), np.int64)
-        _enter(self._coverage.p, self._coverage.fetched, self._is_blocked, levels[order] * self.free, found)
+        _enter(self._coverage.p, self._coverage.fetched, self._coverage.blocked, levels[order] * self.free, found)
         pages[order] = found
         return pages
 

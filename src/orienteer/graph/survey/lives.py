@@ -39,9 +39,9 @@ class Lives:
         """Whether a life waits for this page."""
         return page in self._waiting
 
-    def needed(self) -> list[int]:
-        """The pages that lives wait for, those of the earliest lives first."""
-        return sorted(self._waiting, key=lambda page: self._waiting[page][0])
+    def needed(self) -> list[tuple[int, int]]:
+        """The pages that lives wait for, each with the first of these lives."""
+        return sorted(((page, min(lives)) for page, lives in self._waiting.items()), key=lambda item: item[1])
 
     def begin(self, start: int, entry: int, links: Links, rows: Rows) -> None:
         """A life enters the unknown at this page."""

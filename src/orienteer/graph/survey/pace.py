@@ -23,7 +23,7 @@ _USUAL_COUNT = 6.0
 _USUAL_PROBES, _USUAL_WALKS = 8, 5
 _RECENT_SHARE, _MOST_RECENT = 0.6, 400  # walks that say how scores are now
 _CAUTION = 0.03
-_PROBE_WORTH = 1.5  # pages that the policy would have to fetch for what a probe does to the evidence
+_WALK_WORTH = 1.3  # pages that the policy would have to fetch for what the probes of a walk do to the mass outside
 _PART = 0.3  # of the way, before one looks again
 _STAKE_AHEAD = 1.1  # thresholds will have grown by the end
 
@@ -82,7 +82,7 @@ class Pace:
         best, cost = None, np.inf
         grows = _Growth(scores, weights)
         for x in _AHEAD.tolist():
-            fetched = 1.0 + x + _PROBE_WORTH * each * _WALKS / n_fetched
+            fetched = 1.0 + x + _WALK_WORTH * _WALKS / n_fetched
             end, middle = fetched**-power, (0.5 * (1.0 + x + fetched)) ** -power
             threshold = np.minimum((allowed + outside * (middle - end)) / (free * middle), 0.98)
             enough = np.interp(1.0 - end, _SHRINKS, ahead) + _WALKS * grows.at(threshold) >= evidence.goal

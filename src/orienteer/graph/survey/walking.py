@@ -10,9 +10,9 @@ and in K until then. The second divided by (1 - out) has the right mean over liv
 between the deterministic bounds. K is fixed for a life when it begins: pages fetched later stay outside for it. So a
 life depends on its own random numbers alone, and lives can be under way side by side.
 
-- A page that cannot be fetched: in the worst case she never returns, in the best one at once.
+- Nobody knows what becomes of her at a page that cannot be fetched, or behind links that are not known: the worst is
+  that she never returns, the best that she never left. That is counted apart.
 - An unknown URL that turns out to be another name of a known page is no visit and is not damped.
-- Links that are not known: the worst is that she never returns, the best that she never left.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from orienteer.kernel import inlined, kernel
 from orienteer.pages.unknown import NOBODY_KNOWS
 
 NOT_TOLD = -1  # in `when`
-# Places in a score: visits outside K; what is behind links and pages that nobody knows; visits of pages without links.
-# Each counts as a share of the surfer's time: (1 - d) a visit, 1 for what is not known, d for a page without links.
+# Places in a score: visits outside K, (1 - d) each; lives that end where nobody knows, 1 each; visits of pages without
+# links, d each.
 OUTSIDE, UNKNOWN, DANGLING = range(3)
 
 _FREE_WALKS = 128  # through K from each page, instead of one: that takes most of their chance out of the score
-_LEAST = 1e-4  # of a free walk: what is left then counts as not known
+_LEAST = 1e-4  # weight of a free walk: then it ends, or goes on with twice the weight, with even chance
 
 _U = np.uint64
 _STEP, _MIX_1, _MIX_2 = _U(0x9E3779B97F4A7C15), _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)
@@ -73,7 +73,7 @@ def go_on(links: Any, rows: Any, start: int, page: Any, damping: float, random: 
             return page, False
         score[OUTSIDE], score[UNKNOWN], score[DANGLING] = 1.0 - damping, 0.0, 0.0
         if rows.blocked[page]:
-            score[UNKNOWN] = damping
+            score[OUTSIDE], score[UNKNOWN] = 0.0, 1.0
             return page, True
         first, n_links = links.starts[page], links.ends[page] - links.starts[page]
         if rows.alias[page] and n_links > 0 and not _is_known(links.targets[first], rows, start):
@@ -134,9 +134,13 @@ def _through_known(
             return 0.0, page
         if not rows.alias[page]:
             share *= damping
-        if n_unknown == NOBODY_KNOWS or share * _FREE_WALKS < _LEAST:
+        if n_unknown == NOBODY_KNOWS:
             score[UNKNOWN] += share
             return 0.0, page
+        if share * _FREE_WALKS < _LEAST:
+            if _chance(random) < 0.5:
+                return 0.0, page
+            share *= 2.0
         place = int(_chance(random) * (n_links + n_unknown))
         if place >= n_links:
             score[UNKNOWN] += share

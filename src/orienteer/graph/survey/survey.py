@@ -1,0 +1,180 @@
+"""How much of what a surfer sees is in a fixed set of pages, measured: an audit of anybody's crawl.
+
+Lives enter the unknown where the surfer leaves the set. They are drawn independently, so their scores bound the
+coverage at all times together (see bounds.py). A page that one life has needed costs the others nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from orienteer.arrays import grown
+from orienteer.errors import InputError
+from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
+from orienteer.graph.push import Links
+from orienteer.graph.survey.bounds import Bounds
+from orienteer.graph.survey.crawl_survey import check_confidence
+from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.lives import Lives
+from orienteer.graph.survey.measured import Measured
+from orienteer.graph.survey.walking import NOT_TOLD, Rows
+from orienteer.graph.trust import Trust, trust_vector
+
+DEFAULT_HALF_WIDTH = 0.005
+_LIVES = 16  # that begin together
+_MOST_WALKS = 200_000  # without any end in sight
+_SETTLED = 1e-9
+
+
+class FixedSurvey:
+    """A survey of the pages that a Coverage has fetched; what comes of others is told as it becomes known."""
+
+    def __init__(self, coverage: Coverage, links: Links, seed: str, confidence: float = 0.999) -> None:
+        check_confidence(confidence)
+        self.confidence = confidence
+        self.seed = seed
+        self._coverage = coverage
+        coverage.settle(links, _SETTLED)
+        self.proved: Certificate = coverage.certificate()
+        self._edge = Edge(coverage)
+        self.lives = Lives(seed, coverage.damping)
+        self._when = np.where(coverage.fetched, 0, NOT_TOLD).astype(np.int32)
+        self._blocked = coverage.blocked.copy()
+        self._when[self._blocked] = 0
+        self._asked: set[int] = set()
+        self._n_heard = 0
+        self._bounds = self.bounds_of_share(self.proved.lower, 1.0, 1.0 - confidence)
+
+    @property
+    def has_lives(self) -> bool:
+        """Whether the surfer ever leaves the set for pages that could be fetched."""
+        return self._edge.free > _SETTLED
+
+    @property
+    def n_probes(self) -> int:
+        """Pages that lives have needed."""
+        return len(self._asked)
+
+    def bounds_of_share(self, lowest: float, highest: float, error: float) -> Bounds:
+        """Bounds of 1 - s, where s is the share of the surfer's time that lives from here spend somewhere."""
+        edge, damping = self._edge, self._coverage.damping
+        worst = edge.blocked + edge.unknown + edge.unsettled
+        fixed = (worst, (1.0 - damping) * edge.blocked)
+        return Bounds(lowest, highest, edge.total, fixed, max(edge.free, 1e-300), error)
+
+    def begin(self, n_lives: int, links: Links) -> list[int]:
+        """So many more lives begin; the pages that are needed now."""
+        first = self.lives.n_begun
+        levels = np.array([random_level(self.seed, life) for life in range(first, first + n_lives)])
+        for entry in self._edge.draw(levels).tolist():
+            self.lives.begin(0, entry, links, self._rows())
+        return self.needed()
+
+    def told(self, page: int, is_fetched: bool, links: Links) -> list[int]:
+        """It is known now what came of a page; the pages that are needed now."""
+        self._know(max(page + 1, len(links.starts)))
+        self._when[page] = 1
+        self._blocked[page] = not is_fetched
+        self.lives.told(page, links, self._rows())
+        return self.needed()
+
+    def measured(self) -> Measured:
+        """What all lives say that have ended, with none before them under way."""
+        scores = self.lives.scores[self._n_heard : self.lives.n_scored]
+        if len(scores):
+            self._bounds.hear(scores)
+            self._n_heard = self.lives.n_scored
+        lower, upper = max(self._bounds.lower, self.proved.lower), self._bounds.upper
+        estimate = min(max(self._estimate(), lower), upper)
+        return Measured(lower, upper, estimate, self.confidence, self.lives.n_scored, self.n_probes)
+
+    def _estimate(self) -> float:
+        edge = self._edge
+        scores = self.lives.scores[: self.lives.n_scored]
+        outside, unknown, dangling = edge.free * scores.mean(axis=0) if len(scores) else (edge.free / 2, 0.0, 0.0)
+        total = edge.total - dangling
+        return 1.0 - (outside + (unknown + edge.blocked + edge.unknown + edge.unsettled) / 2) / total
+
+    def _know(self, n_pages: int) -> None:
+        n_before = len(self._when)
+        if n_pages > n_before:
+            self._when, self._blocked = grown(self._when, n_pages), grown(self._blocked, n_pages)
+            self._when[n_before:] = NOT_TOLD
+        self._coverage.know(len(self._when))
+
+    def _rows(self) -> Rows:
+        return Rows(self._when, self._blocked, self._coverage.alias, self._coverage.n_unknown)
+
+    def needed(self) -> list[int]:
+        """The pages that lives wait for."""
+        needed = [page for page, _ in self.lives.needed()]
+        self._asked.update(needed)
+        return needed
+
+
+def survey(
+    graph: LinkGraph,
+    fetched: ArrayLike,
+    trust: Trust = None,
+    confidence: float = 0.999,
+    half_width: float | None = None,
+    budget: int | None = None,
+    rng: np.random.Generator | None = None,
+    *,
+    damping: float = 0.85,
+    blocked: ArrayLike = (),
+    aliases: ArrayLike = (),
+    n_unknown: ArrayLike | None = None,
+) -> Measured:
+    """Measure the coverage of the `fetched` pages (ids or a mask) by random walks into the rest of the graph.
+
+    It ends when the interval is at most `half_width` to each side (0.005 if nothing is said), or when `budget` pages
+    outside have been looked at. The result holds with this `confidence` wherever it ends. `rng` is a NumPy generator;
+    without, the system's randomness is used. `blocked`, `aliases` and `n_unknown` are those of `certificate`; aliases
+    may be among the unfetched pages.
+
+    >>> from orienteer.graph import shapes
+    >>> survey(shapes.clique(50), fetched=range(49), trust=[0], rng=np.random.default_rng(1)).lower > 0.95
+    True
+    """
+    expect_graph(graph)
+    _check(half_width, budget)
+    links = Links.of(graph)
+    coverage = Coverage(trust_vector(graph.n_pages, trust), damping)
+    coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
+    if n_unknown is not None:
+        coverage.n_unknown[:] = n_unknown
+    pages = np.asarray(fetched)
+    pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
+    coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
+    coverage.block(page_ids("blocked", blocked, graph.n_pages))
+    seed = (np.random.default_rng() if rng is None else rng).bytes(16).hex()
+    found = FixedSurvey(coverage, links, seed, confidence)
+    goal = half_width if half_width is not None else DEFAULT_HALF_WIDTH if budget is None else 0.0
+    return _walk(found, links, coverage.blocked, goal, budget)
+
+
+def _walk(
+    found: FixedSurvey, links: Links, blocked: NDArray[np.bool_], half_width: float, budget: int | None
+) -> Measured:
+    """Walk on a graph whose links are all there, until it is enough."""
+    measured = found.measured()
+    while found.has_lives and measured.half_width > half_width and found.lives.n_begun < _MOST_WALKS:
+        needed = found.begin(_LIVES, links)
+        while needed:
+            if budget is not None and found.n_probes > budget:
+                return found.measured()
+            for page in needed:
+                found.told(page, not blocked[page], links)
+            needed = found.needed()
+        measured = found.measured()
+    return measured
+
+
+def _check(half_width: float | None, budget: int | None) -> None:
+    if half_width is not None and not 0 < half_width < 0.5:
+        raise InputError(f"half_width is {half_width}; it must lie between 0 and 0.5, such as 0.005")
+    if budget is not None and budget < 0:
+        raise InputError(f"budget is {budget}; it must be a number of pages")
