@@ -53,13 +53,15 @@ class Goal:
     It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
 
     Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
-    not reached its goal; with `of_reachable` that is the goal, and the certificate decides.
+    not reached its goal (without `or_reachable`: until nothing is left). With `of_reachable` that is the goal, and the
+    certificate decides.
     """
 
     until: float | None = None
     budget: int | None = None
     by_certificate: bool = False
     of_reachable: bool = False
+    or_reachable: bool = True
 
     def __post_init__(self) -> None:
         if self.until == 1:
@@ -317,8 +319,9 @@ class Crawl:
         It stays so: what is out of reach only grows, also where links are found that nobody knew of. A refresh, which
         asks for blocked pages again, has a Crawl of its own.
         """
-        until = self.goal.until
-        return until is not None and not self.goal.of_reachable and self.coverage.makes_impossible(until)
+        until, goal = self.goal.until, self.goal
+        is_judged = goal.or_reachable and not goal.of_reachable
+        return until is not None and is_judged and self.coverage.makes_impossible(until)
 
     @property
     def guarantee(self) -> float:
@@ -352,9 +355,10 @@ class Crawl:
             return Target()
         if self.goal.of_reachable:
             return Target(of_reachable=until)
+        last_resort = until if self.goal.or_reachable else NEVER
         if self._believes_policy():
-            return Target(last_resort=until if self.blocked_pages else NEVER)
-        return Target(until, last_resort=until)
+            return Target(last_resort=last_resort if self.blocked_pages else NEVER)
+        return Target(until, last_resort=last_resort)
 
     def _links(self) -> Links:
         return Links.of(self.web)
