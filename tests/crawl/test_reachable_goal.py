@@ -190,6 +190,18 @@ def test_links_that_nobody_knew_of_do_not_make_it_possible_again(rng: np.random.
     assert n_seen > 0
 
 
+def test_whoever_does_not_settle_for_less_goes_on_to_the_end(rng: np.random.Generator) -> None:
+    reasons = set()
+    for _ in range(20):
+        web = Web(rng, float(rng.choice([0.8, 1.0])))
+        crawl, _ = web.crawled("certified", Goal(0.9, or_reachable=False))
+        assert not crawl.goal_is_impossible
+        reasons.add(crawl.stopped_because)
+        if crawl.stopped_because == StopReason.FRONTIER_EMPTY:
+            assert crawl.certificate().frontier == pytest.approx(0, abs=1e-9)
+    assert reasons == {StopReason.COVERAGE, StopReason.FRONTIER_EMPTY}
+
+
 def test_what_an_archive_misses_is_not_out_of_reach() -> None:
     crawl = Crawl(make_policy("breadth-first"), TrustedPages(np.array([0], np.uint32), np.ones(1)), Goal(0.9))
     for page, links in ((0, [1, 2]), (2, [])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from orienteer.inspect.replay import replay
 from orienteer.inspect.status_in_words import impossible_goal_in_words, stopped_in_words
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.control import resume_refusal
-from orienteer.live.session import Report, opened, run
+from orienteer.live.session import Report, opened, refresh, run
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
@@ -166,6 +167,7 @@ def test_a_finished_folder_goes_on_when_asked_for_more(tmp_path: Path, rng: np.r
         assert status.as_dict()["figures"]["certificate"]["of_reachable"] >= UNTIL
         assert "a coverage of 90 % of what is reachable is proved already" in str(resume_refusal(status))
         assert resume_refusal(status, until=0.99) is None
+        assert resume_refusal(status, until=0.85) is None, "it may be possible, and not proved yet"
         of_reachable = more(web, of_reachable=True)
         assert of_reachable.goal_reached
         assert of_reachable.figures.n_done == first.figures.n_done
@@ -179,6 +181,18 @@ def test_a_finished_folder_goes_on_when_asked_for_more(tmp_path: Path, rng: np.r
         assert rest.stopped_because == "frontier empty"
         assert rest.goal_reached
         assert not rest.figures.goal_is_impossible
+
+
+def test_a_refresh_goes_on_until_nothing_is_left_that_is_due(tmp_path: Path, rng: np.random.Generator) -> None:
+    """It leaves out what is far away, which could be fetched; so it says nothing of what is impossible."""
+    site = closed_site(rng)
+    with FakeWeb(site) as web:
+        first = crawled(web, hub(site), tmp_path / "c", settings=ONE_WORKER)
+        again = refresh(tmp_path / "c", now=time.time() + 1e9)
+    assert first.stopped_because == "reachable"
+    assert again.stopped_because == "frontier empty"
+    assert not again.figures.goal_is_impossible
+    assert len(log_of(tmp_path / "c", "goal impossible")) == 1
 
 
 def test_a_killed_crawl_keeps_the_decision(tmp_path: Path, rng: np.random.Generator) -> None:

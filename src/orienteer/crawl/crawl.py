@@ -51,20 +51,26 @@ _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new i
 class Goal:
     """When to stop: at a proved coverage, at a number of pages, or (neither) when nothing is left.
 
-    A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
-    A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
-    It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
+        A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
+        A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
+        It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
 
-    Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
-    not reached its goal; with `of_reachable` that is the goal, and the certificate decides.
+        Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
+    <<<<<<< HEAD
+        not reached its goal; with `of_reachable` that is the goal, and the certificate decides.
 
-    With a `confidence` the coverage is measured, too, and the crawl stops by what comes first, measurement or proof.
+        With a `confidence` the coverage is measured, too, and the crawl stops by what comes first, measurement or proof.
+    =======
+        not reached its goal (without `or_reachable`: until nothing is left). With `of_reachable` that is the goal, and the
+        certificate decides.
+    >>>>>>> x-goal
     """
 
     until: float | None = None
     budget: int | None = None
     by_certificate: bool = False
     of_reachable: bool = False
+    or_reachable: bool = True
     confidence: float | None = None
 
     def __post_init__(self) -> None:
@@ -342,8 +348,9 @@ class Crawl:
         It stays so: what is out of reach only grows, also where links are found that nobody knew of. A refresh, which
         asks for blocked pages again, has a Crawl of its own.
         """
-        until = self.goal.until
-        return until is not None and not self.goal.of_reachable and self.coverage.makes_impossible(until)
+        until, goal = self.goal.until, self.goal
+        is_judged = goal.or_reachable and not goal.of_reachable
+        return until is not None and is_judged and self.coverage.makes_impossible(until)
 
     @property
     def guarantee(self) -> float:
@@ -377,9 +384,10 @@ class Crawl:
             return Target()
         if self.goal.of_reachable:
             return Target(of_reachable=until)
+        last_resort = until if self.goal.or_reachable else NEVER
         if self._believes_policy():
-            return Target(last_resort=until if self.blocked_pages else NEVER)
-        return Target(until, last_resort=until)
+            return Target(last_resort=last_resort if self.blocked_pages else NEVER)
+        return Target(until, last_resort=last_resort)
 
     def _links(self) -> Links:
         return Links.of(self.web)

@@ -244,8 +244,12 @@ class Coverage:
 
     def settle(self, links: Links, tolerance: float = 1e-9) -> None:
         """Push until the lower bound is within `tolerance` of the best that the known links can prove."""
-        self._push(links, tolerance, Target())
+        self.push_on(links, tolerance)
         self._recount()
+
+    def push_on(self, links: Links, tolerance: float) -> None:
+        """The same, without counting the mass anew: its running sums carry rounding."""
+        self._push(links, tolerance, Target())
 
     def _push(self, links: Links, goal: float, target: Target) -> int:
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,9 @@ class CrawlSetup:
             trusted = TrustedPages(epoch.seeds, epoch.trust)
         spec = spec_of_crawl(self._path, PolicySpec.parse(self.plan.crawl.policy))
         policy = spec.make(self.plan.crawl.damping)
-        crawl = Crawl(policy, trusted, self.plan.goal(), self.plan.politeness, hosts[trusted.pages])
+        # An epoch goes only so far: what it leaves could be fetched, so nothing is impossible because of it.
+        goal = replace(self.plan.goal(), or_reachable=epoch is None)
+        crawl = Crawl(policy, trusted, goal, self.plan.politeness, hosts[trusted.pages])
         if epoch is not None:
             crawl.discover(epoch.due, hosts[epoch.due])
         return crawl

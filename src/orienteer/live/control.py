@@ -121,11 +121,14 @@ def resume_refusal(found: FolderStatus, until: float | None = None, budget: int 
         until = None
     else:
         until, budget = until or settings.until, budget or settings.budget
-    is_enough = until is not None and isinstance(reached, float) and until <= reached
-    is_of_reachable = bool(figures.get("of_reachable")) or why == StopReason.REACHABLE
-    if why in (StopReason.COVERAGE, StopReason.REACHABLE) and until is not None and is_enough:
-        if why == StopReason.REACHABLE or settings.of_reachable or not is_of_reachable:
-            proved = share_in_words(until, is_of_reachable)
+    was_of_reachable = bool(figures.get("of_reachable"))
+    is_alike = settings.of_reachable or not was_of_reachable
+    if until is not None and isinstance(reached, float):
+        # A lower goal than an impossible one may be possible, and not reached yet.
+        is_covered = why == StopReason.COVERAGE and is_alike and until <= reached
+        is_all_there_is = why == StopReason.REACHABLE and until == reached
+        if is_covered or is_all_there_is:
+            proved = share_in_words(until, was_of_reachable or is_all_there_is)
             return f"a coverage of {proved} is proved already; ask for more (100 % for everything) to resume"
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
         return f"the budget of {counted(budget, 'page')} is spent; allow more to resume"

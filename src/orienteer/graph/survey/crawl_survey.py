@@ -22,7 +22,7 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.push import Links
-from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.entries import Edge, quick_upper, random_level
 from orienteer.graph.survey.evidence import Evidence
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
@@ -141,6 +141,9 @@ class CrawlSurvey:
         n_under_way = self._lives.n_under_way
         if n_under_way and n_under_way + n_lives > min(self.start.width, self.n_missing // _AT_ONCE):
             return False
+        self._push_new(links)
+        if quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
+            return self._look_later()
         edge = self._settle(links)
         allowed, gains = edge.allowed(*self._goal()), self._gains()
         if (
@@ -149,8 +152,7 @@ class CrawlSurvey:
             or edge.free <= 0.0
             or edge.upper(self.start.of_reachable) < self.start.until
         ):
-            self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * n_fetched))
-            return False
+            return self._look_later()
         recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), n_fetched)]
         plan = self._pace.plan(
             n_fetched, allowed, edge.free, self._evidence, gains, recent, self._lives.n_begun, self.n_probes
@@ -165,6 +167,10 @@ class CrawlSurvey:
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
         self._begin(Round(self.n_told, tuple(edge.draw(levels).tolist()), allowed, edge.free, plan.stake), links)
         return True
+
+    def _look_later(self) -> bool:
+        self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * len(self._order)))
+        return False
 
     def _begin_again(self, n_pages: int, links: Links) -> bool:
         """Begin the rounds of before whose moment this is."""
@@ -228,15 +234,17 @@ class CrawlSurvey:
             self._n_fetched_at.append(len(self._order))
             self._lives.begin(self.n_told, entry, links, self._rows())
 
-    def _settle(self, links: Links) -> Edge:
-        """Push the mass through all that is fetched."""
-        coverage = self._coverage
+    def _push_new(self, links: Links) -> None:
+        """Push the pages once that were fetched since."""
         new = np.array(self._order[self._n_pushed :], np.uint32)
         self._n_pushed = len(self._order)
         self._know(len(links.starts))
-        coverage.fetch(new, links)
-        coverage.settle(links, _SETTLED * (1.0 - self.start.until))
-        edge = Edge(coverage)
+        self._coverage.fetch(new, links)
+
+    def _settle(self, links: Links) -> Edge:
+        """Push the mass through all that is fetched."""
+        self._coverage.push_on(links, _SETTLED * (1.0 - self.start.until))
+        edge = Edge(self._coverage)
         self._pace.see(len(self._order), edge.free / edge.total)
         self._estimate = self._estimated(edge)
         return edge

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.coverage import Coverage, U
-from orienteer.graph.push import D
+from orienteer.graph.coverage import B, Coverage, U
+from orienteer.graph.push import D, R
 from orienteer.kernel import kernel
 
 _FREE, _BLOCKED, _HELD = range(3)
@@ -53,6 +53,15 @@ class Edge:
         _enter(self._coverage.p, self._coverage.fetched, self._coverage.blocked, levels[order] * self.free, found)
         pages[order] = found
         return pages
+
+
+def quick_upper(coverage: Coverage, of_reachable: bool) -> float:
+    """`Edge.upper`, or more where not all is pushed, by the running sums alone."""
+    total, share = 1.0 - coverage.damping * coverage.mass[D], 1.0 - coverage.damping
+    if of_reachable:
+        reachable = total - coverage.mass[B] - coverage.mass[U]
+        return float(1.0 - share * (coverage.mass[R] - coverage.mass[B]) / reachable) if reachable > 0 else 0.0
+    return float(1.0 - share * coverage.mass[R] / total)
 
 
 def random_start(seed: str, life: int) -> int:
