@@ -49,21 +49,16 @@ _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new i
 
 @dataclass(frozen=True)
 class Goal:
-    """When to stop: at a proved coverage, at a number of pages, or (neither) when nothing is left.
+    """When to stop: at a coverage, at a number of pages, or (neither) when nothing is left.
 
-        A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
-        A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
-        It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
+    A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
+    A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
+    It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
+    With a `confidence` the coverage is measured, too, and the crawl stops by what comes first.
 
-        Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
-    <<<<<<< HEAD
-        not reached its goal; with `of_reachable` that is the goal, and the certificate decides.
-
-        With a `confidence` the coverage is measured, too, and the crawl stops by what comes first, measurement or proof.
-    =======
-        not reached its goal (without `or_reachable`: until nothing is left). With `of_reachable` that is the goal, and the
-        certificate decides.
-    >>>>>>> x-goal
+    Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
+    not reached its goal (without `or_reachable`: until nothing is left). With `of_reachable` that is the goal, and the
+    certificate decides.
     """
 
     until: float | None = None
