@@ -15,8 +15,8 @@ class Measured:
     """A coverage measured by random walks.
 
     It lies between `lower` and `upper` with this `confidence`, whenever one looks; both are never wider than what is
-    proved. `estimate` is the most likely value. `n_probes` pages were fetched for `n_walks` walks. With `of_reachable` it
-    is the coverage seen by a surfer who starts again where a page is blocked, or a link is not known.
+    proved. `estimate` is the most likely value. `n_probes` pages were fetched for `n_walks` walks. With `of_reachable`
+    it is the coverage seen by a surfer who starts again where a page is blocked, or a link is not known.
     """
 
     lower: float
