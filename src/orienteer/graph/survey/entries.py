@@ -18,8 +18,8 @@ _FREE, _BLOCKED, _HELD = range(3)
 class Edge:
     """The edge of the known pages at one moment: how much mass is where.
 
-    `free` is on unfetched pages that can be fetched, `blocked` on those that cannot and on trusted pages that are not
-    known, `unknown` behind links that nobody knows, `unsettled` on fetched pages, left to push.
+    `free` is on unfetched pages that can be fetched, `blocked` on those that cannot, `hidden` on trusted pages that are
+    not known, `unknown` behind links that nobody knows, `unsettled` on fetched pages, left to push.
     """
 
     def __init__(self, coverage: Coverage) -> None:
@@ -27,24 +27,29 @@ class Edge:
         _weigh(coverage.p, coverage.fetched, coverage.blocked, sums)
         self._coverage = coverage
         self.free = float(sums[_FREE])
-        self.blocked = float(sums[_BLOCKED]) + coverage.hidden
+        self.blocked = float(sums[_BLOCKED])
+        self.hidden = coverage.hidden
         self.unknown = float(coverage.mass[U])
         self.unsettled = float(sums[_HELD])
         self.total = float(1.0 - coverage.damping * coverage.mass[D])
+
+    @property
+    def stuck(self) -> float:
+        """Where nobody knows what becomes of the surfer, though she came there by links that are known."""
+        return self.blocked + self.unknown
 
     def upper(self, of_reachable: bool = False) -> float:
         """No coverage above this is possible, if no unfetched page is another name of a fetched one."""
         share = 1.0 - self._coverage.damping
         if of_reachable:
-            return 1.0 - share * self.free / (self.total - self.blocked - self.unknown)
-        return 1.0 - share * (self.free + self.blocked) / self.total
+            return 1.0 - share * (self.free + self.hidden) / (self.total - self.stuck)
+        return 1.0 - share * (self.free + self.blocked + self.hidden) / self.total
 
     def allowed(self, until: float, of_reachable: bool = False) -> float:
         """What lives from here may spend outside if the coverage is `until`; at worst for what nobody knows."""
-        stuck = self.blocked + self.unknown
         if of_reachable:
-            return (1.0 - until) * (self.total - stuck) - self.unsettled
-        return (1.0 - until) * self.total - self.unsettled - stuck
+            return (1.0 - until) * (self.total - self.stuck) - self.unsettled - self.hidden
+        return (1.0 - until) * self.total - self.unsettled - self.hidden - self.stuck
 
     def draw(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
         """For each number in [0, 1) a page; uniform numbers give pages by their mass."""
