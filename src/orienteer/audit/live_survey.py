@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orienteer.audit.survey_folder import opened_survey, survey_of, survey_plan
-from orienteer.audit.survey_report import N_GAPS, Surveyed, SurveyReport, survey_report
+from orienteer.audit.survey_report import N_GAPS, Names, Surveyed, SurveyReport, survey_report
 from orienteer.audit.survey_setup import SurveyLedger, SurveySetup
 from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
@@ -49,7 +49,7 @@ class OpenSurvey(NamedTuple):
             str(self.source), self.setup.made_for.n_pages, time.monotonic() - began,
             dict(self.live.intake.outcomes.most_common()),
         )  # fmt: skip
-        report = survey_report(walks, of, self.live.ledger.database.urls, n_gaps)
+        report = survey_report(walks, of, Names.of_urls(self.live.ledger.database.urls), n_gaps)
         self.folder.write_report(report.as_dict())
         return report
 

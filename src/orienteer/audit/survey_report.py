@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from orienteer.audit.places import folder_of
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
 from orienteer.graph.survey.measured import Measured
+from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.pages.stop_reason import StopReason
 from orienteer.url import host_of
 
-N_GAPS = 10  # hosts, and folders, that are looked at
+N_GAPS = 5  # hosts, and folders, that are looked at
+
+_NamesOf = Callable[[Sequence[int]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -76,20 +81,25 @@ class Surveyed:
     outcomes: dict[str, int]
 
 
-def survey_report(
-    walks: FixedWalks, of: Surveyed, urls_of: Callable[[Sequence[int]], list[str]] | None, n: int = N_GAPS
-) -> SurveyReport:
-    """The report of walks that have ended, or were interrupted; gaps are named where pages have URLs."""
+class Names(NamedTuple):
+    """What pages are called, and where they are; None where that is not known."""
+
+    urls: _NamesOf | None = None
+    hosts: _NamesOf | None = None
+    folders: _NamesOf | None = None
+
+    @classmethod
+    def of_urls(cls, urls: _NamesOf) -> Names:
+        return cls(urls, lambda pages: list(map(host_of, urls(pages))), lambda pages: list(map(folder_of, urls(pages))))
+
+
+def survey_report(walks: FixedWalks, of: Surveyed, names: Names, n: int = N_GAPS) -> SurveyReport:
+    """The report of walks that have ended, or were interrupted; gaps are told as far as pages have names."""
     survey = walks.survey
     measured = replace(walks.conclude(), n_probes=walks.n_probes)
-    hosts, folders, urls = [], [], {}
-    if urls_of is not None and survey.n_heard:
-        pages = last_pages(survey).tolist()
-        distinct = sorted(set(pages))
-        named = dict(zip(distinct, urls_of(distinct), strict=True))
-        hosts = largest_gaps(survey, [host_of(named[page]) for page in pages], n)
-        folders = largest_gaps(survey, [folder_of(named[page]) for page in pages], n)
-        urls = {gap.page: named[gap.page] for gap in (*hosts, *folders)}
+    hosts, folders = _gaps(survey, names.hosts, n), _gaps(survey, names.folders, n)
+    shown = sorted({gap.page for gap in (*hosts, *folders)})
+    urls = {} if names.urls is None else dict(zip(shown, names.urls(shown), strict=True))
     return SurveyReport(
         source=of.source,
         n_pages=of.n_pages,
@@ -105,3 +115,11 @@ def survey_report(
         outcomes=of.outcomes,
         elapsed_s=of.elapsed_s,
     )
+
+
+def _gaps(survey: FixedSurvey, names_of: _NamesOf | None, n: int) -> list[Gap]:
+    if names_of is None:
+        return []
+    pages, places = np.unique(last_pages(survey), return_inverse=True)
+    names = names_of(pages.tolist())
+    return largest_gaps(survey, [names[place] for place in places.tolist()], n)
