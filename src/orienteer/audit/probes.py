@@ -2,10 +2,14 @@
 
 A policy like any other to the Crawl, but one that follows no links by itself. While the crawl that is measured is told,
 nothing happens. Then the walks begin: first those of before, which are told all that came of pages since.
+
+Pages are numbered as they become known, and that depends on who answers first. Walks must not: where they go, a page's
+links stand in the order of their URLs. So the same seed gives the same walks, whatever happens on the way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NoReturn
 
 import numpy as np
@@ -19,6 +23,8 @@ from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, TrustedPages
 
+UrlsOf = Callable[[Sequence[int]], list[str]]
+
 
 class Probes(Policy):
     """Pages that walks need; those of walks that began earlier come first."""
@@ -30,13 +36,17 @@ class Probes(Policy):
         self.damping = damping
         self.walks: FixedWalks | None = None
         self._crawl: Crawl | None = None
+        self._urls_of: UrlsOf | None = None
         self._is_under_way = False
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         return NO_CHANGE
 
-    def begin_walks(self, crawl: Crawl, seed: str, goal: SurveyGoal, width: int, entries: list[int]) -> None:
+    def begin_walks(
+        self, crawl: Crawl, urls_of: UrlsOf, seed: str, goal: SurveyGoal, width: int, entries: list[int]
+    ) -> None:
         """All that the Crawl knows now is the set that is measured; `entries` are those of the walks so far."""
+        self._urls_of = urls_of
         links = Links.of(crawl.web)
         fixed = crawl.coverage.over_again(crawl.trusted.vector(crawl.web.n_pages), links)
         fixed.know(crawl.web.n_pages)
@@ -59,9 +69,17 @@ class Probes(Policy):
     def _told(self, page: int, is_fetched: bool, web: GrowingGraph) -> Priorities:
         if self.walks is None or self._crawl is None:
             return NO_CHANGE
+        self._order_links(page, web)
         self.walks.survey.take_row(page, self._crawl.coverage)
         self.walks.told(page, is_fetched, Links.of(web))
         return self._wanted(web) if self._is_under_way else NO_CHANGE
+
+    def _order_links(self, page: int, web: GrowingGraph) -> None:
+        """In place, by URL."""
+        assert self._urls_of is not None
+        row = web.links(page)
+        urls = dict(zip(row.tolist(), self._urls_of(row.tolist()), strict=True))
+        row[:] = sorted(urls, key=urls.__getitem__)
 
     def _wanted(self, web: GrowingGraph) -> Priorities:
         assert self.walks is not None

@@ -50,7 +50,9 @@ class SurveySetup(CrawlSetup):
         yield from _before(super().history(database), first)
         for page in self.crawl.frontier.all()[0].tolist():  # from sitemaps
             self.crawl.frontier.remove(page)
-        self.probes.begin_walks(self.crawl, self.made_for.seed, self.goal, self.plan.crawl.workers, self._entries)
+        self.probes.begin_walks(
+            self.crawl, database.urls, self.made_for.seed, self.goal, self.plan.crawl.workers, self._entries
+        )
         yield from database.pages_after(first - 1)
         wanted = self.probes.go_on()
         self.crawl.frontier.put(wanted.pages, wanted.values, self.crawl.web.hosts[wanted.pages])
