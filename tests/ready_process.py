@@ -147,7 +147,7 @@ def adapted(arguments: list[str], address: str) -> list[str]:
     most = {} if "--until" in arguments else _MOST
     pairs = zip(["", *arguments], arguments, strict=False)
     small = [str(min(int(one), most[before])) if before in most and one.isdigit() else one for before, one in pairs]
-    if arguments[:1] == ["crawl"] and _is_about_example(arguments):
+    if arguments[:1] in (["crawl"], ["survey"]) and _is_about_example(arguments):
         return [*small, "--connect-to", address, "--delay", "0", "--connections", "8"]
     return small
 

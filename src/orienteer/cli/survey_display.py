@@ -47,7 +47,7 @@ def print_report(report: SurveyReport, n: int) -> None:
     add_fact(rows, "archive", f"{counted(report.n_pages, 'page')} of {plain(report.source)}")
     add_fact(rows, "measured", str(measured).partition(": ")[2])
     add_fact(rows, "proved", str(report.proved))
-    add_fact(rows, "walks", f"{counted(measured.n_walks, 'walk')}, {counted(measured.n_probes, 'page')} outside")
+    add_fact(rows, "walks", f"{measured.n_walks:,}, for which {counted(measured.n_probes, 'page')} outside were needed")
     add_fact(rows, "stopped", _ending(report))
     problems = {kind: n for kind, n in report.outcomes.items() if kind not in NO_ERRORS}
     add_fact(rows, "errors in this run", tally(problems, 6))

@@ -121,6 +121,9 @@ def test_all_groups_together_are_what_is_missing(rng: np.random.Generator) -> No
     for gap in gaps:
         assert f"h{case.hosts[gap.page]}" == gap.name
         assert not case.fetched[gap.page]
+        ended_there = {page for page in last_pages(survey).tolist() if f"h{case.hosts[page]}" == gap.name}
+        could_start = {page for page in ended_there if len(case.web.links(page))}
+        assert gap.page in (could_start or ended_there), "a page to start from, if there is any"
 
 
 def test_the_largest_gap_is_found_on_a_large_web() -> None:

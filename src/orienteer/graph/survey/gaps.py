@@ -25,7 +25,8 @@ from orienteer.graph.survey.walking import DANGLING, OUTSIDE, UNKNOWN
 class Gap:
     """Pages outside where the surfer is: the `share` of her time, and its bounds, with the survey's confidence.
 
-    `page` is the one of them where walks have found the most of it; `n_walks` have ended there.
+    `page` is the one of them where walks have found the most of it, one with links if there is any: a crawl can start
+    there. `n_walks` have ended on these pages.
     """
 
     name: str
@@ -61,7 +62,7 @@ def largest_gaps(survey: FixedSurvey, names: Sequence[str], n: int) -> list[Gap]
         share = survey.share_of(float(time[group]) / len(scores), dangling)
         lower, upper = 1.0 - bounds.upper, 1.0 - bounds.lower
         share = min(max(share, lower), upper)
-        page = _most_visited(pages[is_in], scores[is_in, OUTSIDE])
+        page = _most_visited(pages[is_in], scores[is_in], survey.lives.damping)
         found.append(Gap(str(known[group]), share, lower, upper, int(is_in.sum()), page))
     return found
 
@@ -74,6 +75,9 @@ def _scores_of(scores: NDArray[np.float64], is_in: NDArray[np.bool_]) -> NDArray
     return of_group
 
 
-def _most_visited(pages: NDArray[np.int64], time: NDArray[np.float64]) -> int:
+def _most_visited(pages: NDArray[np.int64], scores: NDArray[np.float64], damping: float) -> int:
+    """A walk that ends at a page without links scores all that is left of it as dangling."""
+    has_links = scores[:, DANGLING] < damping * (1.0 - 1e-9)
     known, places = np.unique(pages, return_inverse=True)
-    return int(known[np.argmax(np.bincount(places, weights=time))])
+    time = np.bincount(places, weights=scores[:, OUTSIDE] * np.where(has_links, 1.0, 1e-9))
+    return int(known[np.argmax(time)])
