@@ -316,6 +316,7 @@ class Crawl:
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
         self.frontier = Frontier(self.frontier.politeness)
         self.frontier.put(*waiting, self.web.hosts[waiting[0]])
+        self._probes = set() if self.survey is None else self.survey.needed()
 
     def begin_survey(self, start: SurveyStart) -> None:
         """Measure from now on; an earlier survey is forgotten, with its walks."""

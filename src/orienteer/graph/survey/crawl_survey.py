@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,7 +94,7 @@ class CrawlSurvey:
         self.rounds: list[Round] = []
         self.is_reached = False
         self.n_missing = 0  # walks, as it seems
-        self._to_come = deque(rounds)
+        self.to_come = deque(rounds)  # those of before that have not begun again
         self._coverage = Coverage(trust, damping, known_trust, counts_visits=True)
         self._lives = Lives(start.seed, damping)
         self._evidence = Evidence(start.error)
@@ -158,7 +159,7 @@ class CrawlSurvey:
             n_fetched, allowed, edge.free, self._evidence, gains, recent, self._lives.n_begun, self.n_probes
         )
         self.n_missing = plan.n_walks
-        if self._to_come:
+        if self.to_come:
             return self._begin_again(plan.n_pages, links)
         if plan.n_pages:
             self._look_at = self.n_told + plan.n_pages
@@ -175,13 +176,23 @@ class CrawlSurvey:
     def _begin_again(self, n_pages: int, links: Links) -> bool:
         """Begin the rounds of before whose moment this is."""
         has_begun = False
-        while self._to_come and self._to_come[0].n_told <= self.n_told:
-            self._begin(self._to_come.popleft(), links)
+        while self.to_come and self.to_come[0].n_told <= self.n_told:
+            self._begin(self.to_come.popleft(), links)
             has_begun = True
         if not has_begun:
-            next_at = self._to_come[0].n_told
+            next_at = self.to_come[0].n_told
             self._look_at = min(self.n_told + max(n_pages, 1), next_at)
         return has_begun
+
+    def needed(self) -> set[int]:
+        """The pages that walks wait for."""
+        return {page for page, _ in self._lives.needed()}
+
+    def go_on(self, start: SurveyStart, rounds: Iterable[Round]) -> None:
+        """Go on from a state that was kept, which must be of the survey with this start, and had these rounds."""
+        if start != self.start:
+            raise ValueError("the checkpoint is of another survey")
+        self.to_come = deque(list(rounds)[len(self.rounds) :])
 
     @property
     def n_probes(self) -> int:
