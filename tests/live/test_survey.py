@@ -1,4 +1,4 @@
-"""Crawls that stop by measured coverage: the same walks as in a simulation, killed or not, whatever the hosts' speed."""
+"""Crawls that stop by measured coverage: the same walks as in a simulation, killed or not, whatever the hosts."""
 
 from __future__ import annotations
 

@@ -178,6 +178,8 @@ class Watch:
     def _point(self, rate: float) -> CoursePoint:
         """Where the crawl stands, if the certificate is of this moment."""
         ledger, proved = self._ledger, self._certificate
+        survey = ledger.crawl.survey
+        measured = None if survey is None else survey.measured(proved)
         return CoursePoint(
             epoch=ledger.number,
             position=ledger.position,
@@ -188,6 +190,8 @@ class Watch:
             pages_per_s=round(rate, 3),
             time=round(time.time(), 3),
             n_on_topic=self._n_on_topic,
+            measured=None if measured is None else round(measured.estimate, 6),
+            claimed=None if survey is None or not survey.is_reached else survey.start.until,
         )
 
 

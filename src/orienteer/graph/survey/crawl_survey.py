@@ -206,19 +206,27 @@ class CrawlSurvey:
 
     @property
     def progress(self) -> float:
-        """The evidence so far, as a share of what is needed."""
-        return min(self._found / self._evidence.goal, 1.0)
+        """The evidence so far, as a share of what is needed; once it has been enough it stays so."""
+        return 1.0 if self.is_reached else min(self._found / self._evidence.goal, 1.0)
 
     def measured(self, proved: Certificate) -> Measured | None:
         """What walks say of the pages fetched so far; None before the first of them has ended."""
         if self._estimate is None:
             return None
-        lower = max(self.start.until, proved.lower) if self.is_reached else proved.lower
-        upper = max(proved.upper, lower)
+        lower, upper = self._proved(proved)
+        lower = max(self.start.until, lower) if self.is_reached else lower
+        upper = max(upper, lower)
         estimate = min(max(self._estimate, lower), upper)
         return Measured(lower, upper, estimate, self.start.confidence, self.n_walks, self.n_probes)
 
     # -- within --------------------------------------------------------------------------------------------------
+
+    def _proved(self, proved: Certificate) -> tuple[float, float]:
+        """The bounds that are proved of what is surveyed: everything, or what is reachable."""
+        reachable = 1.0 - proved.blocked - proved.unknown
+        if not self.start.of_reachable or reachable <= 0.0:
+            return proved.lower, proved.upper
+        return proved.of_reachable, 1.0 - (1.0 - self._coverage.damping) * proved.frontier / reachable
 
     def _know(self, n_pages: int) -> None:
         n_before = len(self._when)
