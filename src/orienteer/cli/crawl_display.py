@@ -238,7 +238,7 @@ def _report_rows(report: Report) -> Table:
     if report.lost_seeds:
         add_fact(rows, "seeds lost", lost_in_words(report.lost_seeds))
     if report.library is None:
-        add_fact(rows, "coverage", certificate_in_words(figures.certificate))
+        add_fact(rows, "coverage", _proved(figures) + certificate_in_words(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))
         add_fact(rows, "", _measured(figures))
         add_fact(rows, "supposed", supposed(figures.certificate))
@@ -299,9 +299,15 @@ def _bounds(figures: Figures) -> str:
     proved, until = figures.certificate, figures.until
     if until is None:
         return interval(proved)
+    how = _proved(figures)
     is_partial = figures.of_reachable or figures.goal_is_impossible
     reachable = f", at least {percent(proved.of_reachable)} of what is reachable" * is_partial
-    return f"{interval(proved)}{reachable}, goal {share_in_words(until, is_partial)}"
+    return f"{how}{interval(proved)}{reachable}, goal {share_in_words(until, is_partial)}"
+
+
+def _proved(figures: Figures) -> str:
+    """Where something is measured besides, it is said what is proved."""
+    return "proved: " if figures.measured is not None else ""
 
 
 def _measured(figures: Figures) -> str:

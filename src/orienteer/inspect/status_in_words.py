@@ -115,7 +115,10 @@ def coverage_in_words(found: FolderStatus) -> str:
     if found.epochs:
         older = "" if found.report_is_current else " (as of the last refresh that came to its end)"
         return "" if found.library is None else certificate_in_words(found.library) + older
-    return "" if found.certificate is None else certificate_in_words(found.certificate) + _age(found)
+    if found.certificate is None:
+        return ""
+    how = "proved: " if measured_in_words(found) else ""
+    return how + certificate_in_words(found.certificate) + _age(found)
 
 
 def measured_in_words(found: FolderStatus) -> str:

@@ -77,8 +77,8 @@ def walk_of(priority: float) -> int | None:
 
 
 def _measured(values: Mapping[str, Any]) -> Measured:
-    shares = [float(values[name]) for name in ("lower", "upper", "estimate", "confidence")]
-    return Measured(*shares, int(values["n_walks"]), int(values["n_probes"]))
+    shares = {name: float(values[name]) for name in ("lower", "upper", "estimate", "confidence")}
+    return Measured(n_walks=int(values["n_walks"]), n_probes=int(values["n_probes"]), **shares)
 
 
 def _estimate(found: Measured) -> str:

@@ -36,10 +36,11 @@ class Figures:
     that a host was asked for, and that were fetched, failed, skipped, or refused by an answer. `visits` says what came
     of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None where the crawl has no topic.
     `position` tells of which moment the figures are. `left_s` is how long it will take at most, by what is known now,
-    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over. `of_reachable` says that `until`
-    is of what is reachable, `goal_is_impossible` that it can never be proved: too much is out of reach. `measured` is
-    what random walks say of the coverage; None before they have begun, or where nobody asked for them. `evidence` is
-    how far they are: at 1 the goal is reached with the confidence that was asked for.
+    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over, or while walks may end it any
+    time. `of_reachable` says that `until` is of what is reachable, `goal_is_impossible` that it can never be proved:
+    too much is out of reach. `measured` is what random walks say of the coverage; None before they have begun, or where
+    nobody asked for them. `evidence` is how far they are: at 1 the goal is reached with the confidence that was asked
+    for.
     """
 
     epoch: int
@@ -145,7 +146,7 @@ class Watch:
             outcomes=dict(self.intake.outcomes.most_common()),
             visits=named_visits(ledger.library.counts),
             n_on_topic=self._n_on_topic,
-            least_left_s=left.least_s,
+            least_left_s=left.least_s if crawl.survey is None or left.most_s is None else 0.0,
             n_redirects=n_redirects,
             of_reachable=goal.of_reachable,
             goal_is_impossible=crawl.goal_is_impossible,

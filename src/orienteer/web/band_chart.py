@@ -58,6 +58,12 @@ class BandChart:
     data: str
 
     @property
+    def at_least(self) -> str:
+        """The coverage that walks claim at the end; empty where they claim none."""
+        claimed = self.rows[-1].claimed
+        return "" if claimed is None else goal_share(claimed)
+
+    @property
     def has_measured(self) -> bool:
         return any(point.measured is not None for point in self.rows)
 
