@@ -48,7 +48,8 @@ def changed(folder: Path, *statements: str) -> Path:
 
 def times_of(folder: Path) -> dict[Path, int]:
     """When each file was written, without what SQLite has for those who read."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.suffix != ".db-shm"}
+    kept = (path for path in folder.rglob("*") if path.suffix not in (".db-shm", ".db-wal"))
+    return {path: path.stat().st_mtime_ns for path in kept if path.is_file()}
 
 
 def test_a_folder_that_says_what_is_so(measured: Path) -> None:
@@ -119,8 +120,8 @@ def test_walks_that_were_left_out(which: str, folder: Path) -> None:
 
 
 def test_a_page_without_its_links(folder: Path) -> None:
-    longest = "(SELECT position FROM page ORDER BY length(links) DESC, position LIMIT 1)"
-    found = verify(changed(folder, f"UPDATE page SET links = x'' WHERE position = {longest}"))
+    last = "(SELECT max(position) FROM page WHERE length(links) > 8)"
+    found = verify(changed(folder, f"UPDATE page SET links = x'' WHERE position = {last}"))
     assert any("certificate is said to be" in problem for problem in found.problems)
 
 

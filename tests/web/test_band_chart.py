@@ -40,7 +40,7 @@ def test_the_band_lies_between_the_bounds() -> None:
     assert chart.summary == (
         "Coverage by pages fetched. After 100 pages at least 75.00 %, at most 95.00 % is proved; the goal is 90 %."
     )
-    assert json.loads(chart.data)[-1] == [100, 0.75, 0.95, 2.0]
+    assert json.loads(chart.data)[-1] == [100, 0.75, 0.95, 2.0, None]
 
 
 @pytest.mark.parametrize(
