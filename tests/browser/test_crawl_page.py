@@ -118,9 +118,9 @@ def test_what_makes_no_sense_is_said_in_one_line(browser: Browser, address: str)
     page = context.new_page()
     page.goto("/crawl")
     expect(page.locator("#crawl-controls")).to_contain_text("The budget of 30 pages is spent; allow more to resume.")
-    page.get_by_label("Coverage to prove").fill("very much")
+    page.get_by_label("Coverage to reach").fill("very much")
     with page.expect_navigation():
-        page.get_by_label("Coverage to prove").press("Enter")
+        page.get_by_label("Coverage to reach").press("Enter")
     expect(page.get_by_role("alert")).to_have_text(
         "the coverage is 'very much'; it must be a number of per cent, such as 98"
     )
@@ -143,7 +143,7 @@ def test_a_drawing_is_read_with_the_pointer_and_with_keys(page: Page) -> None:
 
 def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     page.goto("/crawl")
-    names = ["Coverage to prove, %", "Pages at most", "Resume"]
+    names = ["Coverage to reach, %", "Pages at most", "Resume"]
     for _ in range(12):
         page.keyboard.press("Tab")
         said = page.evaluate("document.activeElement.labels?.[0]?.innerText.trim() ?? document.activeElement.innerText")
