@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from orienteer.evaluate.cost import Cost
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.survey.measured import Measured
     from orienteer.policies.policy import Policy
     from orienteer.progress import Progress
 
@@ -87,7 +88,7 @@ def simulate(
     if json:
         display.print_json(facts if explanation is None else facts | {"explain": _as_dict(web, explanation)})
     else:
-        _print_facts(facts)
+        _print_facts(facts, trace.measured)
         if explanation is not None:
             _print_explanation(web, explanation, trace.n_fetched)
         if isinstance(chosen, FocusedPolicy):
@@ -164,13 +165,18 @@ def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:
     return None if goal.by_certificate else trace.proved
 
 
-def _print_facts(facts: dict[str, Any]) -> None:
+def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
     """The figures as people read them."""
     from rich.table import Table
 
     from orienteer.graph.coverage import percent
+    from orienteer.inspect.surveyed import measured_in_words
+    from orienteer.pages.stop_reason import StopReason
+    from orienteer.wording import goal_share
 
-    own, measured = facts["own_guarantee"], facts["measured"]
+    own, claimed = facts["own_guarantee"], ""
+    if facts["stopped_because"] == StopReason.MEASURED:
+        claimed = goal_share(facts["until"])
     share = display.share(facts["n_fetched"], facts["n_pages"])
     rows = {
         "policy": facts["policy"],
@@ -179,7 +185,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "stopped because": facts["stopped_because"] + ("" if facts["goal_reached"] else ", before its goal"),
         "policy's own proof": "" if own is None else f"at least {percent(own)}, while it crawled",
         "certificate": f"{facts['certificate']['text']} of all rank: the best that the links prove",
-        "measured": "" if measured is None else _measured(facts, measured),
+        "measured": "" if measured is None else measured_in_words(measured, claimed),
         "true coverage": f"{100 * facts['true_coverage']:.2f} % (known in a simulation only)",
         "pushes": f"{facts['n_pushes']:,}, which read {facts['n_links_read']:,} links" if facts["n_pushes"] else "",
         "CPU time": f"{facts['cpu_s']:.2f} s",
@@ -191,19 +197,6 @@ def _print_facts(facts: dict[str, Any]) -> None:
         if figure:
             table.add_row(name, figure)
     display.console().print(table)
-
-
-def _measured(facts: dict[str, Any], measured: dict[str, Any]) -> str:
-    """Where the walks did not reach the goal, nothing is claimed."""
-    from orienteer.pages.stop_reason import StopReason
-    from orienteer.wording import counted, goal_share
-
-    walked = f"({counted(measured['n_walks'], 'walk')}, {counted(measured['n_probes'], 'probe')})"
-    about = f"{100 * measured['estimate']:.1f} %"
-    if facts["stopped_because"] != StopReason.MEASURED:
-        return f"about {about} {walked}"
-    sure = f"with {goal_share(measured['confidence'])} confidence"
-    return f"{about}, at least {goal_share(facts['until'])} {sure} {walked}"
 
 
 def _as_dict(web: LinkGraph, told: Explanation) -> dict[str, Any]:
