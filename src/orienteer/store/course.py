@@ -54,7 +54,7 @@ class CoursePoint:
             return None
         try:
             values = json.loads(line)
-            older = {"measured": None, "claimed": None}  # versions before 0.3 did not tell it
+            older = {"measured": None, "claimed": None}  # earlier versions did not tell it
             point = cls(**{field.name: (older | values)[field.name] for field in fields(cls)})
             counts = (point.epoch, point.position, point.n_done, point.n_on_topic or 0)
             is_counted = all(isinstance(n, int) and n >= 0 for n in counts)
