@@ -100,7 +100,7 @@ def test_the_bar_has_a_mark_at_what_is_measured() -> None:
         (
             StopReason.BUDGET,
             dataclasses.replace(UNDER_WAY, budget=13_023),
-            "not reached: the budget of 13,023 pages is spent, but 98 % is neither measured nor proved",
+            "not reached: the budget of 13,023 pages is spent, but 98 % is not measured or proved",
         ),
         (
             StopReason.REACHABLE,
@@ -209,7 +209,7 @@ def test_the_status(folders: tuple[Path, Path]) -> None:
     assert whole.surveyed.claimed == UNTIL
     assert stopped_in_words(whole) == "goal reached: a coverage of 80 % is measured, with 99.9 % confidence"
     assert measured_in_words(begun).startswith("measured: about ")
-    assert "but 80 % is neither measured nor proved" in stopped_in_words(begun)
+    assert "but 80 % is not measured or proved" in stopped_in_words(begun)
     said = " ".join(orienteer("status", folders[1]).stdout.split())
     assert "coverage proved: at least " in said
     assert "at least 80 % with 99.9 % confidence" in said
