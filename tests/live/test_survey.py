@@ -1,4 +1,4 @@
-"""Crawls that stop by measured coverage: the same walks as in a simulation, killed or not, whatever the hosts' speed."""
+"""Crawls that stop by measured coverage: the same walks as in a simulation, killed or not, on slow and fast hosts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.crawl import Crawl, Goal
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.survey.crawl_survey import SurveyStart
@@ -21,7 +21,6 @@ from orienteer.store.survey_tables import SurveyRow, WalksRow
 from tests.live.live_crawls import Told, crawled, hub, renumbered
 
 UNTIL = 0.9
-SEED = "0123456789abcdef"
 
 
 def a_site() -> GraphSite:
@@ -38,12 +37,18 @@ def walks_of(folder: Path) -> tuple[SurveyRow, list[WalksRow]]:
 def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -> Crawl:
     """The same crawl of a known graph, with the randomness that the folder has kept."""
     trusted = TrustedPages(np.array([0], np.uint32), np.array([1.0]))
-    goal = ori.crawl.crawl.Goal(UNTIL, confidence=0.999)
+    goal = Goal(UNTIL, confidence=0.999)
     crawl = Crawl(make_policy(policy), trusted, goal)
     crawl.begin_survey(SurveyStart(row.until, row.confidence, row.seed, width=row.width))
     while (page := crawl.next()) is not None:
         crawl.fetched(page, graph.links(page))
     return crawl
+
+
+def rounds_of(crawl: Crawl) -> list[WalksRow]:
+    """The walks of a Crawl, as a folder has them."""
+    assert crawl.survey is not None
+    return [WalksRow(one.n_told, one.entries, one.allowed, one.free, one.stake) for one in crawl.survey.rounds]
 
 
 @pytest.mark.parametrize("policy", ["certified", "breadth-first"])
@@ -60,9 +65,7 @@ def test_live_is_simulated(policy: str, tmp_path: Path) -> None:
     crawl = simulated(graph, row, policy)
     assert told.order == list(crawl.order)
     assert crawl.survey is not None
-    assert [tuple(walk) for walk in walks] == [
-        (one.n_told, one.entries, one.allowed, one.free, one.stake) for one in crawl.survey.rounds
-    ]
+    assert walks == rounds_of(crawl)
     truth = ori.pagerank(graph, [0])[told.order].sum()
     assert truth >= UNTIL
     measured = report.figures.measured
