@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
+from scipy.linalg import lu_factor, lu_solve
 
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.graph.survey.crawl_survey import SurveyStart
+from orienteer.fake_web.site import RequestHeaders, Site
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart
 from orienteer.graph.synthetic import synthetic_web
+from orienteer.ledger.retelling import Retelling
+from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
+from orienteer.store.folder_view import FolderView
 from orienteer.store.survey_tables import SurveyRow, WalksRow
 from tests.live.live_crawls import Told, crawled, hub, renumbered
 
@@ -48,7 +56,11 @@ def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -
 def rounds_of(crawl: Crawl) -> list[WalksRow]:
     """The walks of a Crawl, as a folder has them."""
     assert crawl.survey is not None
-    return [WalksRow(one.n_told, one.entries, one.allowed, one.free, one.stake) for one in crawl.survey.rounds]
+    return rounds_of_survey(crawl.survey)
+
+
+def rounds_of_survey(survey: CrawlSurvey) -> list[WalksRow]:
+    return [WalksRow(one.n_told, one.entries, one.allowed, one.free, one.stake) for one in survey.rounds]
 
 
 @pytest.mark.parametrize("policy", ["certified", "breadth-first"])
@@ -72,3 +84,67 @@ def test_live_is_simulated(policy: str, tmp_path: Path) -> None:
     assert measured is not None
     assert (measured.lower, measured.n_walks) == (UNTIL, crawl.survey.n_walks)
     assert measured.upper >= truth
+
+
+class SlowHosts(Site):
+    """Every third host answers late."""
+
+    def __init__(self, site: GraphSite) -> None:
+        self.site = site
+
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        answer = self.site.answer(host, target, headers)
+        return replace(answer, delay_s=0.08) if crc32(host.encode()) % 3 == 0 else answer
+
+
+class ExactLives:
+    """The mean of the scores of lives that enter a web from some known pages, by linear algebra."""
+
+    def __init__(self, graph: ori.LinkGraph, damping: float = 0.85) -> None:
+        n, degrees = graph.n_pages, graph.out_degrees()
+        self.damping = damping
+        self.links = np.zeros((n, n))
+        self.links[graph.sources(), graph.targets] = damping / degrees[graph.sources()]
+        self.is_dangling = degrees == 0
+        self.solved = lu_factor(np.eye(n) - self.links)
+
+    def mean(self, known: np.ndarray, until: float) -> float:
+        """Over lives of a surfer who starts at page 0."""
+        outside = ~known
+        counted = (1 - self.damping) * outside + (1 - until) * self.damping * self.is_dangling
+        inside = self.links[np.ix_(known, known)]
+        start = np.zeros(len(known))
+        start[0] = 1.0
+        visits = np.linalg.solve(np.eye(int(known.sum())) - inside.T, start[known])
+        leaves = start * outside
+        leaves[outside] += visits @ self.links[np.ix_(known, outside)]
+        # What is collected in K later belongs to the life; what is collected before it enters does not.
+        return float(leaves @ lu_solve(self.solved, counted) / leaves.sum())
+
+
+def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
+    """With 64 workers, and hosts of very different speed that hold different pages."""
+    site = GraphSite(synthetic_web(1500, inter_host=0.3, rng=6))
+    settings = {"crawl": {"proof": False, "workers": 64}}
+    with FakeWeb(SlowHosts(site)) as web:
+        report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=settings)
+    assert report.stopped_because == StopReason.MEASURED
+    told = Told(tmp_path / "c")
+    graph = renumbered(told, site)
+    assert ori.pagerank(graph, [0])[told.order].sum() >= UNTIL
+    row, walks = walks_of(tmp_path / "c")
+    with FolderView.open(tmp_path / "c") as folder:
+        survey = Retelling(folder, plan_of_folder(tmp_path / "c")).crawl.survey
+    assert survey is not None
+    assert row.width == 64
+    assert rounds_of_survey(survey) == walks
+    scores = survey._evidence.scores[: survey.n_walks]
+    exact, means = ExactLives(graph), []
+    for one in walks:
+        known = np.zeros(graph.n_pages, np.bool_)
+        known[told.order[: one.n_told]] = True
+        means += [exact.mean(known, UNTIL)] * len(one.entries)
+    errors = scores - np.array(means[: len(scores)])
+    z = errors.sum() / (scores.std() * np.sqrt(len(scores)))
+    assert len(scores) > 30
+    assert abs(z) < 4.5, f"seed {row.seed}"
