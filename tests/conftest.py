@@ -42,6 +42,8 @@ os.environ["XDG_STATE_HOME"] = _STATE
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+gc.disable()  # until all tests are collected: what is made up to then stays
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -71,6 +73,11 @@ def pytest_collection_finish() -> None:
     """What is here now stays until the end: the collector need not look at a million things again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # there are libraries that complain where something of theirs is left in the end
 
 
 @pytest.hookimpl(wrapper=True)
