@@ -32,7 +32,8 @@ UNTIL = 0.9
 
 
 def a_site() -> GraphSite:
-    return GraphSite(synthetic_web(1500, rng=5))
+    """With many links between hosts a proof comes much later than a measurement."""
+    return GraphSite(synthetic_web(1500, inter_host=0.3, rng=5))
 
 
 def walks_of(folder: Path) -> tuple[SurveyRow, list[WalksRow]]:
@@ -148,3 +149,56 @@ def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
     z = errors.sum() / (scores.std() * np.sqrt(len(scores)))
     assert len(scores) > 30
     assert abs(z) < 4.5, f"seed {row.seed}"
+
+
+def surveys_of(folder: Path) -> list[tuple[int, float]]:
+    """The epoch and the target of every survey that was begun."""
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        return list(database._rows("SELECT epoch, until FROM survey ORDER BY id"))
+
+
+def test_a_finished_crawl_stays_finished_and_goes_on_with_another_goal(tmp_path: Path) -> None:
+    site, folder = a_site(), tmp_path / "c"
+    settings = {"crawl": {"proof": False}}
+    with FakeWeb(site) as web:
+        first = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
+        n_requests = len(web.requests)
+        again = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
+        assert len(web.requests) == n_requests
+        more = crawled(web, hub(site), folder, until=0.95, settings=settings)
+        proved = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"proof": True}})
+    assert first.stopped_because == again.stopped_because == more.stopped_because == StopReason.MEASURED
+    assert first.figures.measured == again.figures.measured
+    assert proved.stopped_because == StopReason.COVERAGE
+    assert proved.figures.measured is None
+    assert proved.figures.certificate.lower >= 0.95 > more.figures.certificate.lower
+    assert surveys_of(folder) == [(0, UNTIL), (0, 0.95)]
+
+
+def test_a_refresh_is_measured_too(tmp_path: Path) -> None:
+    site, folder = a_site(), tmp_path / "c"
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, until=UNTIL, settings={"crawl": {"proof": False}})
+        report = ori.refresh(folder)
+    assert report.figures.epoch == 1
+    assert surveys_of(folder) == [(0, UNTIL), (1, UNTIL)]
+    assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)
+    told = Told(folder)
+    truth = ori.pagerank(renumbered(told, site), [0])[told.order].sum()
+    assert truth >= UNTIL
+
+
+def test_what_is_blocked_makes_it_a_survey_of_what_is_reachable(tmp_path: Path) -> None:
+    """Its walks begin anew, and the crawl has not reached its goal."""
+    site, folder = a_site(), tmp_path / "c"
+    rank = np.bincount(site.graph.hosts, ori.pagerank(site.graph))
+    home = hub(site).split("/")[2]
+    worthy = [site.hosts[host] for host in np.argsort(-rank).tolist() if site.hosts[host] != home]
+    site.robots = dict.fromkeys(worthy[:2], "User-agent: *\nDisallow: /")
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"proof": False, "robots": True}})
+    assert report.stopped_because == StopReason.REACHABLE
+    assert not report.goal_reached
+    row, _ = walks_of(folder)
+    assert row.of_reachable
+    assert row.error < 0.1 * (1 - row.confidence)
