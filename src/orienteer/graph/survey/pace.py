@@ -10,7 +10,7 @@ that served best over the graphs of `benchmarks survey`.
 from __future__ import annotations
 
 from array import array
-from math import log
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +91,8 @@ class Pace:
                 k = int(np.argmax(enough))
                 if x * n_fetched + each * _WALKS[k] < cost:
                     best, cost = (x, float(threshold[k]), int(np.ceil(_WALKS[k]))), x * n_fetched + each * _WALKS[k]
-        to_proof = (free / allowed) ** (1.0 / power) - 1.0  # by then what is outside is little enough for a proof
+        # By then what is outside is little enough for a proof.
+        to_proof = exp(min(max(log(free / allowed), 0.0) / power, 30.0)) - 1.0
         if best is None or to_proof * n_fetched <= cost:
             return Plan(_part_of(min(to_proof, 3.0), n_fetched), 0.0, 0)
         x, threshold_then, n_missing = best
