@@ -17,7 +17,7 @@ from orienteer.graph.coverage import Coverage
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.push import Links
 from orienteer.graph.sources import sources_of
-from orienteer.graph.survey.entries import Edge
+from orienteer.graph.survey.entries import Edge, drawn
 from orienteer.graph.survey.evidence import Evidence, kelly
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.walking import Rows
@@ -77,9 +77,9 @@ def _measure(crawl: Crawl) -> None:
     links = Links.of(crawl.web)
     coverage = Coverage(crawl.trusted.vector(crawl.web.n_pages), counts_visits=True)
     coverage.fetch(np.zeros(1, np.uint32), links)
-    edge, lives, evidence = Edge(coverage), Lives("", coverage.damping), Evidence(0.5)
+    edge, lives, evidence = Edge.of(coverage), Lives("", coverage.damping), Evidence(0.5)
     when = np.zeros(crawl.web.n_pages, np.int32)
-    entry = int(edge.draw(np.zeros(1))[0])
+    entry = int(drawn(coverage, edge.free, np.zeros(1))[0])
     lives.begin(-1, entry, links, Rows(when, coverage.blocked, coverage.alias, coverage.n_unknown))
     evidence.stake(0, 0.5, edge.free, 1.0)
     evidence.hear(lives.scores[:1, 0])

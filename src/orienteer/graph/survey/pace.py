@@ -44,7 +44,9 @@ class Plan(NamedTuple):
 class Pace:
     """Looks at how the mass outside falls, and decides."""
 
-    def __init__(self) -> None:
+    def __init__(self, highest: float = 1.0) -> None:
+        """No score is above `highest`."""
+        self._highest = highest
         self._pages = array("d")
         self._logs = array("d")
 
@@ -100,7 +102,9 @@ class Pace:
             return Plan(_part_of(x, n_fetched), 0.0, n_missing)
         threshold_then = min(max(allowed / free, threshold_then) * _STAKE_AHEAD, 0.98)
         share, _ = kelly(scores, weights, threshold_then, _CAUTION)
-        return Plan(0, min(share / (1.0 - threshold_then), MOST * largest_stake(allowed, free)), n_missing)
+        return Plan(
+            0, min(share / (1.0 - threshold_then), MOST * largest_stake(allowed / free, self._highest)), n_missing
+        )
 
 
 def _part_of(x: float, n_fetched: int) -> int:
