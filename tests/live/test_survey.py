@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -202,3 +203,31 @@ def test_what_is_blocked_makes_it_a_survey_of_what_is_reachable(tmp_path: Path) 
     row, _ = walks_of(folder)
     assert row.of_reachable
     assert row.error < 0.1 * (1 - row.confidence)
+
+
+def test_stopped_by_a_budget_it_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if it had not been stopped."""
+    site, folder = a_site(), tmp_path / "c"
+    told_pages: list[int] = []
+    told = CrawlSurvey.told
+
+    def counted(self: CrawlSurvey, page: int, *rest: Any) -> Any:
+        told_pages.append(page)
+        return told(self, page, *rest)
+
+    with FakeWeb(site) as web:
+        for budget in (300, 420, 440, 441, None):
+            goal = {} if budget is None else {"budget": budget}
+            settings = {"crawl": {"proof": False, "workers": 1, **goal}, "politeness": {"connections": 1}}
+            monkeypatch.setattr(CrawlSurvey, "told", counted)
+            told_pages.clear()
+            n_before = len(web.requests)
+            report = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
+            assert len(told_pages) == len(web.requests) - n_before, "nothing is told again"
+            monkeypatch.undo()
+    assert report.stopped_because == StopReason.MEASURED
+    row, walks = walks_of(folder)
+    crawl = simulated(renumbered(Told(folder), site), row)
+    assert Told(folder).order == list(crawl.order)
+    assert walks == rounds_of(crawl)
+    assert walks[0].n_told < 420 < walks[-1].n_told, "it was stopped while it measured"
