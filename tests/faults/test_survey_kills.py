@@ -16,7 +16,7 @@ from tests.live.test_survey import UNTIL, a_site, rounds_of, simulated, walks_of
 
 pytestmark = pytest.mark.long
 
-N_KILLS = 10
+N_KILLS = 20
 FIRST_WALK = 150  # pages that are fetched before it begins to measure, or fewer
 
 
@@ -28,7 +28,7 @@ def test_the_same_walks_and_the_same_result(tmp_path: Path, fresh_rng: random.Ra
         command = CrawlCommand(web.address, [hub(site)], folder, "--until", UNTIL, **tables)
         n_before = FIRST_WALK
         for _ in range(N_KILLS):
-            n_before += fresh_rng.randint(1, 20)
+            n_before += fresh_rng.randint(1, 18)
             with command.started() as process:
                 until(process, lambda n=n_before: folder.exists() and len(web.requests) >= n, look_every_s=0.001)
                 process.kill()
