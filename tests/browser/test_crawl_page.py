@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,14 @@ def web() -> Iterator[FakeWeb]:
         yield web
 
 
+@pytest.fixture(scope="module")
+def stopped(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that has spent its budget of 30 pages."""
+    folder = tmp_path_factory.mktemp("stopped") / "crawl"
+    crawled(web, web.site.seeds, folder, budget=30)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "crawl"
@@ -46,7 +55,7 @@ def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
         with request.getfixturevalue("crawl").running(), served(folder) as where:
             yield where
     else:
-        crawled(request.getfixturevalue("web"), request.getfixturevalue("web").site.seeds, folder, budget=30)
+        shutil.copytree(request.getfixturevalue("stopped"), folder)
         with served(folder) as where:
             yield where
 

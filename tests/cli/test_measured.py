@@ -68,10 +68,10 @@ def test_nothing_is_claimed_before_it_is_reached() -> None:
 
 
 def test_of_what_is_reachable() -> None:
-    for changes in ({"of_reachable": True}, {"goal_is_impossible": True}):
-        found = surveyed(dataclasses.replace(REACHED, **changes).as_dict())
-        assert found is not None
-        assert "at least 98 % of what is reachable with 99.9 % confidence" in found.in_words()
+    reachable = dataclasses.replace(MEASURED, of_reachable=True)
+    found = surveyed(dataclasses.replace(REACHED, measured=reachable).as_dict())
+    assert found is not None
+    assert "at least 98 % of what is reachable with 99.9 % confidence" in found.in_words()
 
 
 def test_figures_of_others_are_no_survey() -> None:
@@ -104,14 +104,19 @@ def test_the_bar_has_a_mark_at_what_is_measured() -> None:
         ),
         (
             StopReason.REACHABLE,
-            dataclasses.replace(REACHED, goal_is_impossible=True),
+            dataclasses.replace(
+                REACHED, goal_is_impossible=True, measured=dataclasses.replace(MEASURED, of_reachable=True)
+            ),
             "not reached: a coverage of 98 % of what is reachable is measured, with 99.9 % confidence, but 98 % of "
             "everything cannot be proved",
         ),
         (
             StopReason.REACHABLE,
             dataclasses.replace(
-                UNDER_WAY, goal_is_impossible=True, certificate=Certificate(0.95, 0.97, 0.05, 0.0, 0.0)
+                UNDER_WAY,
+                goal_is_impossible=True,
+                certificate=Certificate(0.95, 0.97, 0.05, 0.0, 0.0),
+                measured=dataclasses.replace(SO_FAR, of_reachable=True),
             ),
             "not reached: a coverage of 98 % of what is reachable is proved, but 98 % of everything cannot be proved",
         ),

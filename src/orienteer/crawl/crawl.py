@@ -283,6 +283,10 @@ class Crawl:
         self.frontier.release(int(self.web.hosts[page]), now, page=page)
         self._put_off.add(page)
 
+    def is_probe(self, page: int) -> bool:
+        """Whether a walk of the survey waits for this page."""
+        return page in self._probes
+
     def waiting(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """All pages that are not done, with their priorities: the frontier, and what is in flight."""
         pages, priorities = self.frontier.all()
@@ -319,10 +323,14 @@ class Crawl:
         self._probes = set() if self.survey is None else self.survey.needed()
 
     def begin_survey(self, start: SurveyStart) -> None:
-        """Measure from now on; an earlier survey is forgotten, with its walks."""
+        """Measure from now on; an earlier survey is forgotten, with its walks.
+
+        Where the goal is impossible it measures what is reachable.
+        """
         self._probes.clear()
+        start = replace(start, of_reachable=start.of_reachable or self.goal_is_impossible)
         events = [(page, True) for page in self.order]
-        events += [(page, bool(self.coverage.fetched[page])) for page in self.blocked_pages]
+        events += [(page, bool(self.coverage.alias[page])) for page in self.blocked_pages]
         self.survey = self._new_survey(replace(start, n_told=len(events)), ())
         for page, is_fetched in events:
             self._tell_survey(page, is_fetched)
@@ -399,6 +407,8 @@ class Crawl:
             return
         self._probes.discard(page)
         self.coverage.know(self.web.n_pages)
+        if survey.start.of_reachable and not is_fetched and not self.coverage.blocked[page]:
+            return  # it is missing, and not out of reach: walks that need it wait for ever
         needed = survey.told(page, is_fetched, self.coverage, self._links())
         self._state = grown(self._state, self.web.n_pages)
         for probe, life in needed:

@@ -40,9 +40,7 @@ def ending(
 ) -> str:  # fmt: skip
     """Why a crawl with this goal stopped, as a sentence; `walked` is its survey, if it had one."""
     wanted = "" if until is None else share_in_words(until, of_reachable)
-    unproved = (
-        f", but {wanted} is {'not proved' if walked is None else 'not measured or proved'}" if wanted else ""
-    )
+    unproved = f", but {wanted} is {'not proved' if walked is None else 'not measured or proved'}" if wanted else ""
     if stopped_because == StopReason.COVERAGE and wanted:
         return f"a coverage of {wanted} is proved"
     if stopped_because == StopReason.MEASURED and wanted:

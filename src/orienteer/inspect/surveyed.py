@@ -65,9 +65,9 @@ def surveyed(figures: Mapping[str, Any] | None) -> Surveyed | None:
     try:
         assert figures is not None
         evidence, until, proved = figures["evidence"], figures["until"], figures["certificate"]
-        of_reachable = bool(figures["of_reachable"] or figures["goal_is_impossible"])
-        lower = float(proved["of_reachable"] if of_reachable else proved["lower"])
         measured = None if figures["measured"] is None else _measured(figures["measured"])
+        of_reachable = measured.of_reachable if measured is not None else bool(figures["of_reachable"])
+        lower = float(proved["of_reachable"] if of_reachable else proved["lower"])
         return Surveyed(measured, float(evidence), float(until), of_reachable, lower >= until)
     except (AssertionError, KeyError, TypeError, ValueError):
         return None
@@ -85,4 +85,5 @@ def walk_of(priority: float) -> int | None:
 
 def _measured(values: Mapping[str, Any]) -> Measured:
     shares = {name: float(values[name]) for name in ("lower", "upper", "estimate", "confidence")}
-    return Measured(n_walks=int(values["n_walks"]), n_probes=int(values["n_probes"]), **shares)
+    n_walks, n_probes = int(values["n_walks"]), int(values["n_probes"])
+    return Measured(n_walks=n_walks, n_probes=n_probes, of_reachable=bool(values["of_reachable"]), **shares)

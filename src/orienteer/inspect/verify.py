@@ -22,7 +22,7 @@ from orienteer.crawl.crawl import Crawl
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.push import Links
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round
-from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.entries import Edge, drawn, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.pace import recent_walks
 from orienteer.inspect.folder_status import FolderStatus, folder_status
@@ -119,7 +119,7 @@ class CheckedSurvey(CrawlSurvey):
 
     def _check(self, one: Round) -> None:
         """Draw a round as it should have been, from what is known at this moment."""
-        edge, first = Edge(self._coverage), self._lives.n_begun
+        edge, first = Edge.of(self._coverage), self._lives.n_begun
         allowed = edge.allowed(self.start.until, self.start.of_reachable)
         recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), len(self._order))]
         stake = self._pace.plan(
@@ -129,7 +129,8 @@ class CheckedSurvey(CrawlSurvey):
         if one.n_told != self.n_told or any(abs(noted - found) > _ROUNDING * max(1.0, found) for noted, found in pairs):
             self._wrong_numbers.append(len(self.rounds))
         levels = np.array([random_level(self.start.seed, first + k) for k in range(len(one.entries))])
-        near = [edge.draw(np.clip(levels + shift, 0.0, 1.0)) for shift in (0.0, -_LEVEL_ROUNDING, _LEVEL_ROUNDING)]
+        shifts = (0.0, -_LEVEL_ROUNDING, _LEVEL_ROUNDING)
+        near = [drawn(self._coverage, edge.free, np.clip(levels + shift, 0.0, 1.0)) for shift in shifts]
         for k, entry in enumerate(one.entries):
             if all(pages[k] != entry for pages in near):
                 self._moved.append((first + k + 1, entry, int(near[0][k])))

@@ -29,12 +29,13 @@ class Bounds:
     outside + unknown + s dangling; for the upper bound what is not known counts nothing.
     """
 
-    def __init__(self, lowest: float, highest: float, total: float, fixed: tuple[float, float], free: float,
-                 error: float) -> None:  # fmt: skip
-        """`total` is 1 - d D; `fixed` the mass that counts as outside in the worst and in the best case."""
+    def __init__(self, lowest: float, highest: float, total: float, fixed: float, free: float, error: float,
+                 highest_score: float = 1.0) -> None:  # fmt: skip
+        """`total` is 1 - d D; `fixed` the mass that counts as outside in the worst case, and not at all in the best."""
+        self._highest_score = highest_score
         self.grid = np.linspace(lowest, highest, _N_POINTS)
-        self._thresholds = [((1.0 - self.grid) * total - part) / free for part in fixed]
-        self._capitals = [np.zeros((len(_STAKES), _N_POINTS)) for _ in fixed]
+        self._thresholds = [((1.0 - self.grid) * total - part) / free for part in (fixed, 0.0)]
+        self._capitals = [np.zeros((len(_STAKES), _N_POINTS)) for _ in range(2)]
         self._goal = log(2.0 / error)
         self._ruled_out = [self.grid <= lowest, self.grid >= highest]
 
@@ -43,7 +44,8 @@ class Bounds:
         for side, sign in enumerate((1.0, -1.0)):
             worst = scores[:, OUTSIDE] + (scores[:, UNKNOWN] if side == 0 else 0.0)
             capital = self._capitals[side]
-            _bet(capital, self.grid, self._thresholds[side], _STAKES, worst, scores[:, DANGLING].copy(), sign)
+            dangling = scores[:, DANGLING].copy()
+            _bet(capital, self.grid, self._thresholds[side], _STAKES, worst, dangling, sign, self._highest_score)
             wealth = np.logaddexp.reduce(capital) - log(len(_STAKES))
             self._ruled_out[side] |= wealth >= self._goal
 
@@ -61,11 +63,13 @@ class Bounds:
 
 
 @kernel
-def _bet(capital: Any, grid: Any, thresholds: Any, stakes: Any, outside: Any, dangling: Any, sign: float) -> None:
-    """Scores are in [0, 1], and so the largest stakes that lose nothing for sure are known."""
+def _bet(
+    capital: Any, grid: Any, thresholds: Any, stakes: Any, outside: Any, dangling: Any, sign: float, highest: float
+) -> None:
+    """Scores are between 0 and `highest`, and so the largest stakes are known that can never lose all."""
     for k in range(len(grid)):
         m = thresholds[k]
-        room = max(1.0 - m if sign > 0 else m, _TINY)
+        room = max(highest - m if sign > 0 else m, _TINY)
         for i in range(len(outside)):
             x = sign * (m - outside[i] - (1.0 - grid[k]) * dangling[i]) / room
             for g in range(len(stakes)):

@@ -23,12 +23,12 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.push import Links
-from orienteer.graph.survey.entries import Edge, quick_upper, random_level
+from orienteer.graph.survey.entries import Edge, drawn, quick_upper, random_level
 from orienteer.graph.survey.evidence import Evidence
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.pace import Pace, recent_walks
-from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows
+from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows, highest_score
 
 _FIRST_SHARE = 0.9  # of the error is for the survey that begins first, 0.9 of the rest for the next, and so on
 _SETTLED = 0.002  # of the time that may be outside: left to push when a round begins
@@ -99,13 +99,13 @@ class CrawlSurvey:
         self._lives = Lives(start.seed, damping)
         self._evidence = Evidence(start.error)
         self._found = 0.0
-        self._pace = Pace()
+        self._pace = Pace(highest_score(damping))
         self._order = array("I")  # fetched pages
         self._n_pushed = 0  # of these
         self._when: NDArray[np.int32] = np.full(1024, NOT_TOLD, np.int32)
         self._n_fetched_at = array("q")  # of each life: pages fetched when it began
         self._look_at = len(np.flatnonzero(trust))
-        self._estimate: float | None = None
+        self._edge: Edge | None = None  # as it was at the last look
         self._asked: set[int] = set()  # pages that walks have needed
 
     # -- what is told --------------------------------------------------------------------------------------------
@@ -134,55 +134,57 @@ class CrawlSurvey:
         return self._needed() if needed_it or has_begun else []
 
     def _look(self, links: Links) -> bool:
-        """Begin a round of walks if it is time for one."""
-        if self.is_reached or self.n_told < max(self._look_at, self.start.n_told):
-            return False
-        n_fetched = len(self._order)
-        n_lives = min(max(n_fetched // _PAGES_A_LIFE, _LIVES[0]), _LIVES[1])
-        n_under_way = self._lives.n_under_way
-        if n_under_way and n_under_way + n_lives > min(self.start.width, self.n_missing // _AT_ONCE):
+        """Begin a round of walks if it is time for one; one of before begins at its moment, whatever is thought now."""
+        is_due = bool(self.to_come) and self.to_come[0].n_told == self.n_told
+        n_fetched, n_lives = len(self._order), self._n_lives()
+        if not is_due and not self._is_time(n_lives):
             return False
         self._push_new(links)
-        if quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
+        if not is_due and quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
             return self._look_later()
         edge = self._settle(links)
         allowed, gains = edge.allowed(*self._goal()), self._gains()
-        if (
-            self._weigh_evidence(gains)
-            or allowed <= 0.0
-            or edge.free <= 0.0
-            or edge.upper(self.start.of_reachable) < self.start.until
-        ):
+        if (self._weigh_evidence(gains) or self._is_out_of_reach(edge, allowed)) and not is_due:
             return self._look_later()
         recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), n_fetched)]
         plan = self._pace.plan(
             n_fetched, allowed, edge.free, self._evidence, gains, recent, self._lives.n_begun, self.n_probes
         )
         self.n_missing = plan.n_walks
-        if self.to_come:
-            return self._begin_again(plan.n_pages, links)
-        if plan.n_pages:
-            self._look_at = self.n_told + plan.n_pages
+        if is_due:
+            self._begin(self.to_come.popleft(), links)
+            return True
+        if plan.n_pages or self.to_come:
+            self._look_at = self.n_told + max(plan.n_pages, 1)
             return False
         first = self._lives.n_begun
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
-        self._begin(Round(self.n_told, tuple(edge.draw(levels).tolist()), allowed, edge.free, plan.stake), links)
+        self._begin(
+            Round(
+                self.n_told, tuple(drawn(self._coverage, edge.free, levels).tolist()), allowed, edge.free, plan.stake
+            ),
+            links,
+        )
         return True
+
+    def _n_lives(self) -> int:
+        """In a round that begins now."""
+        return min(max(len(self._order) // _PAGES_A_LIFE, _LIVES[0]), _LIVES[1])
+
+    def _is_time(self, n_lives: int) -> bool:
+        if self.is_reached or self.n_told < max(self._look_at, self.start.n_told):
+            return False
+        n_under_way = self._lives.n_under_way
+        return not n_under_way or n_under_way + n_lives <= min(self.start.width, self.n_missing // _AT_ONCE)
+
+    def _is_out_of_reach(self, edge: Edge, allowed: float) -> bool:
+        """Whether walks could say nothing."""
+        is_too_low = edge.free > 0.0 and edge.upper(self.start.of_reachable) < self.start.until
+        return allowed <= 0.0 or edge.free <= 0.0 or is_too_low
 
     def _look_later(self) -> bool:
         self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * len(self._order)))
         return False
-
-    def _begin_again(self, n_pages: int, links: Links) -> bool:
-        """Begin the rounds of before whose moment this is."""
-        has_begun = False
-        while self.to_come and self.to_come[0].n_told <= self.n_told:
-            self._begin(self.to_come.popleft(), links)
-            has_begun = True
-        if not has_begun:
-            next_at = self.to_come[0].n_told
-            self._look_at = min(self.n_told + max(n_pages, 1), next_at)
-        return has_begun
 
     def needed(self) -> set[int]:
         """The pages that walks wait for."""
@@ -206,27 +208,21 @@ class CrawlSurvey:
 
     @property
     def progress(self) -> float:
-        """The evidence so far, as a share of what is needed; once it has been enough it stays so."""
-        return 1.0 if self.is_reached else min(self._found / self._evidence.goal, 1.0)
+        """The evidence so far, as a share of what is needed."""
+        return min(self._found / self._evidence.goal, 1.0)
 
     def measured(self, proved: Certificate) -> Measured | None:
         """What walks say of the pages fetched so far; None before the first of them has ended."""
-        if self._estimate is None:
+        if self._edge is None or self.n_walks == 0:
             return None
-        lower, upper = self._proved(proved)
+        of_reachable = self.start.of_reachable
+        lower, upper = (proved.of_reachable, 1.0) if of_reachable else (proved.lower, proved.upper)
         lower = max(self.start.until, lower) if self.is_reached else lower
         upper = max(upper, lower)
-        estimate = min(max(self._estimate, lower), upper)
-        return Measured(lower, upper, estimate, self.start.confidence, self.n_walks, self.n_probes)
+        estimate = min(max(self._estimated(self._edge), lower), upper)
+        return Measured(lower, upper, estimate, self.start.confidence, self.n_walks, self.n_probes, of_reachable)
 
     # -- within --------------------------------------------------------------------------------------------------
-
-    def _proved(self, proved: Certificate) -> tuple[float, float]:
-        """The bounds that are proved of what is surveyed: everything, or what is reachable."""
-        reachable = 1.0 - proved.blocked - proved.unknown
-        if not self.start.of_reachable or reachable <= 0.0:
-            return proved.lower, proved.upper
-        return proved.of_reachable, 1.0 - (1.0 - self._coverage.damping) * proved.frontier / reachable
 
     def _know(self, n_pages: int) -> None:
         n_before = len(self._when)
@@ -263,9 +259,9 @@ class CrawlSurvey:
     def _settle(self, links: Links) -> Edge:
         """Push the mass through all that is fetched."""
         self._coverage.push_on(links, _SETTLED * (1.0 - self.start.until))
-        edge = Edge(self._coverage)
+        edge = Edge.of(self._coverage)
         self._pace.see(len(self._order), edge.free / edge.total)
-        self._estimate = self._estimated(edge)
+        self._edge = edge
         return edge
 
     def _starts(self) -> NDArray[np.int64]:
@@ -293,18 +289,17 @@ class CrawlSurvey:
         self.is_reached = self.is_reached or self._found >= self._evidence.goal
         return self.is_reached
 
-    def _estimated(self, edge: Edge) -> float | None:
+    def _estimated(self, edge: Edge) -> float:
         """The coverage of all that is fetched, if walks from here end as those of late did."""
         recent = recent_walks(self._starts(), len(self._order))
-        scores = self._lives.scores[: len(recent)][recent]
-        if len(scores) == 0:
-            return self._estimate
+        scores = self._lives.scores[: len(recent)]
+        scores = scores[recent] if recent.any() else scores
         outside, unknown, dangling = edge.free * scores.mean(axis=0)
-        stuck = edge.blocked + edge.unknown + float(unknown)
-        total = edge.total - float(dangling)
+        stuck, total = edge.stuck + float(unknown), edge.total - float(dangling)
+        outside += edge.hidden + edge.unsettled / 2
         if self.start.of_reachable:
-            return 1.0 - (float(outside) + edge.unsettled / 2) / (total - stuck)
-        return 1.0 - (float(outside) + stuck + edge.unsettled / 2) / total
+            return float(1.0 - outside / (total - stuck))
+        return float(1.0 - (outside + stuck) / total)
 
 
 def check_confidence(confidence: float) -> None:

@@ -57,9 +57,9 @@ class Evidence:
         return float(_found(self.scores, self.allowed, self.free, self.stakes, gains, more, self.n))
 
 
-def largest_stake(allowed: float, free: float) -> float:
-    """Below which no score in [0, 1] can lose all."""
-    return 1.0 / (1.0 - min(allowed / free, MOST))
+def largest_stake(threshold: float, highest: float) -> float:
+    """Below which no score up to `highest` can lose all."""
+    return 1.0 / (highest - min(threshold, MOST))
 
 
 @kernel

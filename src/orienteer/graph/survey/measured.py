@@ -15,7 +15,8 @@ class Measured:
     """A coverage measured by random walks.
 
     It lies between `lower` and `upper` with this `confidence`, whenever one looks; both are never wider than what is
-    proved. `estimate` is the most likely value. `n_probes` pages were fetched for `n_walks` walks.
+    proved. `estimate` is the most likely value. `n_probes` pages were fetched for `n_walks` walks. With `of_reachable`
+    it is the coverage seen by a surfer who starts again where a page is blocked, or a link is not known.
     """
 
     lower: float
@@ -24,6 +25,7 @@ class Measured:
     confidence: float
     n_walks: int
     n_probes: int
+    of_reachable: bool = False
 
     @property
     def half_width(self) -> float:
@@ -33,9 +35,10 @@ class Measured:
         return asdict(self) | {"text": str(self)}
 
     def __str__(self) -> str:
+        of_what = " of what is reachable" if self.of_reachable else ""
         return (
-            f"measured: {100 * self.estimate:.1f} %, between {percent(self.lower)} and {percent(self.upper, up=True)} "
-            f"with {confidence_text(self.confidence)} confidence"
+            f"measured{of_what}: {100 * self.estimate:.1f} %, between {percent(self.lower)} and "
+            f"{percent(self.upper, up=True)} with {confidence_text(self.confidence)} confidence"
         )
 
     def __repr__(self) -> str:

@@ -6,6 +6,8 @@ coverage at all times together (see bounds.py). A page that one life has needed 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,11 +18,12 @@ from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.push import Links
 from orienteer.graph.survey.bounds import Bounds
 from orienteer.graph.survey.crawl_survey import check_confidence
-from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.entries import Edge, drawn, random_level
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.walking import NOT_TOLD, Rows
+from orienteer.graph.survey.walking import NOT_TOLD, Rows, highest_score
 from orienteer.graph.trust import Trust, trust_vector
+from orienteer.pages.unknown import NOBODY_KNOWS
 
 DEFAULT_HALF_WIDTH = 0.005
 _LIVES = 16  # that begin together
@@ -38,12 +41,12 @@ class FixedSurvey:
         self._coverage = coverage
         coverage.settle(links, _SETTLED)
         self.proved: Certificate = coverage.certificate()
-        self._edge = Edge(coverage)
+        self._edge = Edge.of(coverage)
         self.lives = Lives(seed, coverage.damping)
         self._when = np.where(coverage.fetched, 0, NOT_TOLD).astype(np.int32)
         self._blocked = coverage.blocked.copy()
         self._when[self._blocked] = 0
-        self._asked: set[int] = set()
+        self.n_probes = 0  # pages that lives have needed, and that are told
         self._n_heard = 0
         self._bounds = self.bounds_of_share(self.proved.lower, 1.0, 1.0 - confidence)
 
@@ -52,29 +55,24 @@ class FixedSurvey:
         """Whether the surfer ever leaves the set for pages that could be fetched."""
         return self._edge.free > _SETTLED
 
-    @property
-    def n_probes(self) -> int:
-        """Pages that lives have needed."""
-        return len(self._asked)
-
     def bounds_of_share(self, lowest: float, highest: float, error: float) -> Bounds:
         """Bounds of 1 - s, where s is the share of the surfer's time that lives from here spend somewhere."""
-        edge, damping = self._edge, self._coverage.damping
-        worst = edge.blocked + edge.unknown + edge.unsettled
-        fixed = (worst, (1.0 - damping) * edge.blocked)
-        return Bounds(lowest, highest, edge.total, fixed, max(edge.free, 1e-300), error)
+        edge, most = self._edge, highest_score(self._coverage.damping)
+        worst = edge.stuck + edge.hidden + edge.unsettled
+        return Bounds(lowest, highest, edge.total, worst, max(edge.free, 1e-300), error, most)
 
     def begin(self, n_lives: int, links: Links) -> list[int]:
         """So many more lives begin; the pages that are needed now."""
         first = self.lives.n_begun
         levels = np.array([random_level(self.seed, life) for life in range(first, first + n_lives)])
-        for entry in self._edge.draw(levels).tolist():
+        for entry in drawn(self._coverage, self._edge.free, levels).tolist():
             self.lives.begin(0, entry, links, self._rows())
         return self.needed()
 
     def told(self, page: int, is_fetched: bool, links: Links) -> list[int]:
         """It is known now what came of a page; the pages that are needed now."""
         self._know(max(page + 1, len(links.starts)))
+        self.n_probes += self.lives.needs(page)
         self._when[page] = 1
         self._blocked[page] = not is_fetched
         self.lives.told(page, links, self._rows())
@@ -95,7 +93,7 @@ class FixedSurvey:
         scores = self.lives.scores[: self.lives.n_scored]
         outside, unknown, dangling = edge.free * scores.mean(axis=0) if len(scores) else (edge.free / 2, 0.0, 0.0)
         total = edge.total - dangling
-        return 1.0 - (outside + (unknown + edge.blocked + edge.unknown + edge.unsettled) / 2) / total
+        return 1.0 - (outside + (unknown + edge.stuck + edge.hidden + edge.unsettled) / 2) / total
 
     def _know(self, n_pages: int) -> None:
         n_before = len(self._when)
@@ -109,9 +107,7 @@ class FixedSurvey:
 
     def needed(self) -> list[int]:
         """The pages that lives wait for."""
-        needed = [page for page, _ in self.lives.needed()]
-        self._asked.update(needed)
-        return needed
+        return [page for page, _ in self.lives.needed()]
 
 
 def survey(
@@ -121,7 +117,7 @@ def survey(
     confidence: float = 0.999,
     half_width: float | None = None,
     budget: int | None = None,
-    rng: np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = None,
     *,
     damping: float = 0.85,
     blocked: ArrayLike = (),
@@ -131,26 +127,27 @@ def survey(
     """Measure the coverage of the `fetched` pages (ids or a mask) by random walks into the rest of the graph.
 
     It ends when the interval is at most `half_width` to each side (0.005 if nothing is said), or when `budget` pages
-    outside have been looked at. The result holds with this `confidence` wherever it ends. `rng` is a NumPy generator;
-    without, the system's randomness is used. `blocked`, `aliases` and `n_unknown` are those of `certificate`; aliases
-    may be among the unfetched pages.
+    outside have been looked at. The result holds with this `confidence` wherever it ends. `rng` is a NumPy generator or
+    a seed for one; without, the system's randomness is used. `blocked`, `aliases` and `n_unknown` are those of
+    `certificate`; aliases may be among the unfetched pages.
 
     >>> from orienteer.graph import shapes
-    >>> survey(shapes.clique(50), fetched=range(49), trust=[0], rng=np.random.default_rng(1)).lower > 0.95
+    >>> survey(shapes.clique(50), fetched=range(49), trust=[0], rng=1).lower > 0.95
     True
     """
     expect_graph(graph)
     _check(half_width, budget)
     links = Links.of(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping)
-    coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
     if n_unknown is not None:
-        coverage.n_unknown[:] = n_unknown
+        coverage.n_unknown[:] = _one_a_page(n_unknown, graph.n_pages)
+    coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
+    _check_aliases(graph, coverage)
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
     coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
     coverage.block(page_ids("blocked", blocked, graph.n_pages))
-    seed = (np.random.default_rng() if rng is None else rng).bytes(16).hex()
+    seed = np.random.default_rng(rng).bytes(16).hex()
     found = FixedSurvey(coverage, links, seed, confidence)
     goal = half_width if half_width is not None else DEFAULT_HALF_WIDTH if budget is None else 0.0
     return _walk(found, links, coverage.blocked, goal, budget)
@@ -164,11 +161,9 @@ def _walk(
     while found.has_lives and measured.half_width > half_width and found.lives.n_begun < _MOST_WALKS:
         needed = found.begin(_LIVES, links)
         while needed:
-            if budget is not None and found.n_probes > budget:
+            if budget is not None and found.n_probes >= budget:
                 return found.measured()
-            for page in needed:
-                found.told(page, not blocked[page], links)
-            needed = found.needed()
+            needed = found.told(needed[0], not blocked[needed[0]], links)
         measured = found.measured()
     return measured
 
@@ -178,3 +173,26 @@ def _check(half_width: float | None, budget: int | None) -> None:
         raise InputError(f"half_width is {half_width}; it must lie between 0 and 0.5, such as 0.005")
     if budget is not None and budget < 0:
         raise InputError(f"budget is {budget}; it must be a number of pages")
+
+
+def _one_a_page(n_unknown: ArrayLike, n_pages: int) -> NDArray[Any]:
+    numbers = np.asarray(n_unknown)
+    if numbers.shape != (n_pages,):
+        raise InputError(f"n_unknown: expected one number for each of {n_pages} pages, got {numbers.size}")
+    return numbers
+
+
+def _check_aliases(graph: LinkGraph, coverage: Coverage) -> None:
+    """Each must be another name of one page, near or far, or of one that nobody knows."""
+    aliases = np.flatnonzero(coverage.alias & (coverage.n_unknown != NOBODY_KNOWS))
+    n_links = graph.out_degrees()[aliases]
+    if (n_links != 1).any():
+        page = int(aliases[n_links != 1][0])
+        raise InputError(f"aliases: page {page} has {len(graph.links(page))} links; another name of a page has one")
+    leads_to = np.arange(graph.n_pages)
+    leads_to[aliases] = graph.targets[graph.offsets[aliases]]
+    for _ in range(int(graph.n_pages).bit_length()):
+        leads_to = leads_to[leads_to]
+    going_round = aliases[np.isin(leads_to[aliases], aliases)]
+    if len(going_round):
+        raise InputError(f"aliases: page {int(going_round[0])} leads to no page, only from one alias to the next")

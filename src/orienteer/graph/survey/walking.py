@@ -46,6 +46,11 @@ class Rows(NamedTuple):
     n_unknown: Any
 
 
+def highest_score(damping: float) -> float:
+    """No score is above this: 1, and the little that free walks can gain where their weight is doubled."""
+    return 1.0 + 2.0 * _LEAST / (1.0 - damping)
+
+
 @inlined
 def _chance(random: Any) -> Any:
     """A random number in [0, 1): SplitMix64 (Steele, Lea & Flood 2014)."""
