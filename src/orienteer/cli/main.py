@@ -39,6 +39,7 @@ _COMMANDS = {
     "repair": "repair:repair",
     "seeds": "seeds:seeds",
     "estimate": "estimate:estimate",
+    "survey": "survey:survey",
     "index": "index:index",
     "search": "search:search",
     "serve": "serve:serve",
