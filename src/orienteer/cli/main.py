@@ -35,6 +35,7 @@ _COMMANDS = {
     "stop": "stop:stop",
     "explain": "explain:explain",
     "replay": "replay:replay",
+    "verify": "verify:verify",
     "repair": "repair:repair",
     "seeds": "seeds:seeds",
     "estimate": "estimate:estimate",

@@ -19,7 +19,7 @@ from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.push import Links
 from orienteer.graph.survey.bounds import Bounds
 from orienteer.graph.survey.crawl_survey import check_confidence
-from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.entries import Edge, drawn, random_level
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.walking import NOT_TOLD, Rows, highest_score
@@ -42,7 +42,7 @@ class FixedSurvey:
         self._coverage = coverage
         coverage.settle(links, _SETTLED)
         self.proved: Certificate = coverage.certificate()
-        self._edge = Edge(coverage)
+        self._edge = Edge.of(coverage)
         self.lives = Lives(seed, coverage.damping)
         self._when = np.where(coverage.fetched, 0, NOT_TOLD).astype(np.int32)
         self._blocked = coverage.blocked.copy()
@@ -80,7 +80,7 @@ class FixedSurvey:
         """So many more lives begin; the pages that are needed now."""
         first = self.lives.n_begun
         levels = np.array([random_level(self.seed, life) for life in range(first, first + n_lives)])
-        return self.begin_at(self._edge.draw(levels).tolist(), links)
+        return self.begin_at(drawn(self._coverage, self._edge.free, levels).tolist(), links)
 
     def begin_at(self, entries: Iterable[int], links: Links) -> list[int]:
         """The same, for lives that have begun before: they enter where they did."""
