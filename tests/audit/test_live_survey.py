@@ -200,6 +200,41 @@ def test_a_survey_elsewhere_leaves_nothing_in_the_folder(audited: Audited, tmp_p
     assert (tmp_path / "elsewhere" / "report.json").exists()
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_survey_takes_the_place_of_no_crawl(audited: Audited, tmp_path: Path, again: bool) -> None:
+    shutil.copytree(audited.folder, tmp_path / "other")
+    before = files_of(audited.folder) | files_of(tmp_path / "other")
+    for place in (audited.folder, tmp_path / "other"):
+        with pytest.raises(InputError, match="a crawl in this folder, and no survey"):
+            live_survey(audited.folder, GOAL, place=place, again=again)
+    assert files_of(audited.folder) | files_of(tmp_path / "other") == before
+
+
+@pytest.mark.parametrize("other", [{"seeds": ["http://h1.test/"]}, {"damping": 0.5}, {"policy": "random"}])
+def test_what_the_crawl_is_cannot_be_changed(audited: Audited, other: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="this crawl was begun with"):
+        live_survey(audited.folder, GOAL, settings={"crawl": other})
+    assert not (audited.folder / "survey").exists()
+
+
+def test_what_is_known_of_sessions_comes_along(tmp_path: Path) -> None:
+    """Two sessions were seen to get the same page; a third is not asked for."""
+    sessions = [f"http://a.test/p?PHPSESSID={letter * 32}" for letter in "abc"]
+    pages = {
+        "http://a.test/": "".join(f"<a href='{url}'>p</a>" for url in sessions[:2]) + "<a href=/x>x</a>",
+        "http://a.test/x": f"<a href=/>home</a><a href='{sessions[2]}'>p</a>",
+    } | dict.fromkeys(sessions, "<a href=/>the same</a>")
+    with FakeWeb(MadeSite(pages)) as web:
+        crawled(web, "http://a.test/", tmp_path / "c", budget=3, policy="breadth-first", scope="host")
+        assert Told(tmp_path / "c").fetched_urls() == {"http://a.test/", *sessions[:2]}
+        report = live_survey(tmp_path / "c", SurveyGoal(half_width=0.01))
+        assert (web.count("http://a.test/x"), web.count(sessions[2])) == (1, 0)
+    step = 0.85 * np.array([[0, 2 / 3, 1 / 3], [1, 0, 0], [1 / 2, 1 / 2, 0]])  # home, the page, x
+    time = 0.15 * np.linalg.solve(np.eye(3) - step.T, np.eye(3)[0])
+    assert report.measured.lower <= time[0] + time[1] <= report.measured.upper
+    assert report.measured.n_probes == 1
+
+
 def test_two_surveys_at_a_time_are_one_too_many(audited: Audited) -> None:
     with opened_live_survey(audited.folder, GOAL), pytest.raises(CrawlFolderError, match="in use by process"):
         live_survey(audited.folder, GOAL)

@@ -92,8 +92,8 @@ def live_survey(
 
 
 def _plan(crawl: FolderView, given: Tables) -> CrawlPlan:
-    """The plan of the crawl, with the settings that are given now."""
+    """The plan of the crawl, with the settings that are given now; what the crawl is stays as it was."""
     stored = CrawlPlan.of_folder(crawl)
     expect_allowed(crawl.path, stored, given)
     tables = {part.name: to_table(getattr(stored, part.name)) for part in fields(stored)}
-    return CrawlPlan.of_tables(merged(tables, given), "settings")
+    return stored.continued(CrawlPlan.of_tables(merged(tables, given), "settings"))

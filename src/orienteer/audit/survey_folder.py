@@ -23,6 +23,7 @@ from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder, remove_crawl
+from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.url import session_of
@@ -62,6 +63,7 @@ def survey_plan(plan: CrawlPlan) -> CrawlPlan:
 
 def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool) -> CrawlFolder:
     """The folder of the survey of a crawl, for writing, made if need be; `again`: what is there is removed."""
+    _expect_no_crawl(place)
     if again:
         remove_crawl(place)
     folder = CrawlFolder.open_or_create(place, plan.to_toml())
@@ -75,6 +77,15 @@ def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool) 
         folder.close()
         raise
     return folder
+
+
+def _expect_no_crawl(place: Path) -> None:
+    """A crawl that is no survey is neither removed nor written to. One that was not made to its end is empty."""
+    if settings_of_folder(place) is None:
+        return
+    with FolderView.open(place) as folder:
+        if folder.database.get(_SURVEY) is None and folder.database.n_urls() > 0:
+            raise InputError(f"{place}: there is a crawl in this folder, and no survey; name another one")
 
 
 def made_for(database: Database) -> MadeFor:
