@@ -81,6 +81,7 @@ RUNS: dict[str, Made] = {
     "status": lambda folder, web: [folder / "crawl"],
     "explain": lambda folder, web: [folder / "crawl", f"{A}/1"],
     "replay": lambda folder, web: [folder / "crawl"],
+    "verify": lambda folder, web: [folder / "crawl"],
     "repair": lambda folder, web: [folder / "crawl"],
     "seeds": lambda folder, web: [folder / "crawl", "-k", "1"],
     "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--local", folder / "local.txt"],

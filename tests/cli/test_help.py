@@ -16,6 +16,7 @@ COMMANDS = [
     ["stop"],
     ["explain"],
     ["replay"],
+    ["verify"],
     ["repair"],
     ["seeds"],
     ["estimate"],

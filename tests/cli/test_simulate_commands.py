@@ -59,6 +59,22 @@ def test_the_certificate_stops_a_proving_policy_earlier(web: Path) -> None:
     assert tight["certificate"]["lower"] >= 0.9 > tight["own_guarantee"]
 
 
+def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
+    more = (web, "--trust", "ids:0,7", "--until", 0.6, "--confidence", 0.99)
+    facts = told("simulate", *more)
+    trace = simulate(LinkGraph.load(web), "certified", trust=[0, 7], until=0.6, confidence=0.99, rng=0)
+    assert facts["n_fetched"] == trace.n_fetched
+    assert trace.measured is not None
+    assert facts["measured"] == trace.measured.as_dict()
+    assert facts["true_coverage"] >= 0.6
+    if facts["stopped_because"] == "measured coverage":
+        assert "at least 60 % with 99 % confidence" in orienteer("simulate", *more).stdout
+    seeds = [told("simulate", *more, "--rng", seed)["measured"]["estimate"] for seed in (1, 1, 2)]
+    assert seeds[0] == seeds[1] != seeds[2]
+    assert told("simulate", web, "--until", 0.6)["measured"] is None
+    assert "confidence is 2.0" in refused("simulate", web, "--until", 0.6, "--confidence", 2)
+
+
 EXIT_CODES: list[tuple[list[Any], int, str]] = [
     (["--until", 0.5], 0, "coverage"),
     (["--until", 0.5, "--budget", 1900], 0, "coverage"),

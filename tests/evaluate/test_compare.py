@@ -12,6 +12,7 @@ from orienteer.errors import InputError
 from orienteer.evaluate.compare import Comparison, compare
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy
@@ -120,6 +121,22 @@ def test_a_budget_ends_all_and_what_was_not_reached_is_none(web: LinkGraph) -> N
     for result in found.results:
         assert (result.n_fetched, result.stopped_because) == (4, "budget")
         assert result.fetches["certified"][1] is None
+
+
+def test_measured_is_another_crawl_for_each_level() -> None:
+    large, levels = synthetic_web(5000, rng=5), [0.5, 0.8]
+    found = compare(large, ["certified", "breadth-first"], [0], levels=levels, confidence=0.999, rng=3)
+    assert found.measures == ("actual", "own", "certified", "measured")
+    for result in found.results:
+        for level, actual, measured in zip(levels, result.fetches["actual"], result.fetches["measured"], strict=True):
+            trace = simulate(large, result.policy, [0], until=level, confidence=0.999, rng=3)
+            assert measured == trace.n_fetched
+            assert actual is not None
+            assert measured is not None
+            assert pagerank(large, [0])[trace.order].sum() >= level
+    few = compare(large, ["certified"], [0], levels=[0.8], budget=20, confidence=0.999)
+    assert few.results[0].fetches["measured"] == (None,)
+    assert "measured" not in compare(large, ["certified"], [0], levels=[0.5]).measures
 
 
 def test_whole_goes_on_after_the_highest_level(web: LinkGraph) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
@@ -111,6 +112,25 @@ def test_a_walk_that_began_elsewhere(folder: Path) -> None:
 def test_a_walk_that_is_held_to_something_else(column: str, folder: Path) -> None:
     found = verify(changed(folder, f"UPDATE walks SET {column} = {column} * 1.5 WHERE number = 1"))
     assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+
+
+@pytest.mark.parametrize("number", ["9e999", "-1", "0"])
+def test_numbers_that_make_no_sense(number: str, folder: Path) -> None:
+    found = verify(changed(folder, f"UPDATE walks SET stake = {number} WHERE number = 0"))
+    assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+
+
+@pytest.mark.parametrize("column", ["allowed", "stake"])
+def test_what_is_no_number_is_one_line(column: str, folder: Path) -> None:
+    changed(folder, f"UPDATE walks SET {column} = 'much' WHERE number = 0")
+    with pytest.raises(CrawlFolderError, match="the file is damaged"):
+        verify(folder)
+
+
+@pytest.mark.parametrize("change", ["error = 0.05", "confidence = 0.9999"])
+def test_a_survey_that_allows_itself_more_than_it_says(change: str, folder: Path) -> None:
+    found = verify(changed(folder, f"UPDATE survey SET {change}"))
+    assert found.problems[0].startswith("the survey is held to an error of ")
 
 
 @pytest.mark.parametrize("which", ["max", "min"])

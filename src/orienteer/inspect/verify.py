@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from orienteer.crawl.crawl import Crawl
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.push import Links
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart
 from orienteer.graph.survey.entries import Edge, drawn, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.pace import recent_walks
@@ -34,6 +34,7 @@ from orienteer.ledger.retelling import Retelling
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView
+from orienteer.store.failures import damaged
 from orienteer.store.folder_view import FolderView
 from orienteer.wording import counted, plain
 
@@ -87,8 +88,11 @@ def verify(path: Path, progress: Progress = silent) -> Verification:
     """Recompute what the crawl in this folder claims. Nothing is written; it takes as long as to retell the crawl."""
     claimed = folder_status(path, progress=progress)
     with FolderView.open(path) as folder:
-        setup = _CheckedSetup(folder, _plan_of_survey(folder.database, CrawlPlan.of_folder(folder)))
-        told = Retelling(folder, setup.plan, setup)
+        try:
+            setup = _CheckedSetup(folder, _plan_of_survey(folder.database, CrawlPlan.of_folder(folder)))
+            told = Retelling(folder, setup.plan, setup)
+        except (TypeError, ValueError, OverflowError) as error:  # somebody has written into its tables
+            raise damaged(folder.database.path, f"its survey cannot be read: {error}") from None
         survey, proved = setup.checked, told.crawl.certificate()
         problems = [] if survey is None else survey.told_problems(told)
         walked = None if survey is None else _walked(survey, proved)
@@ -105,7 +109,12 @@ class CheckedSurvey(CrawlSurvey):
     """A survey whose rounds of before begin again, and are compared with what the seed says."""
 
     def __init__(
-        self, start: Any, trust: NDArray[np.float64], damping: float, known_trust: float, rounds: tuple[Round, ...]
+        self,
+        start: SurveyStart,
+        trust: NDArray[np.float64],
+        damping: float,
+        known_trust: float,
+        rounds: tuple[Round, ...],
     ) -> None:
         super().__init__(start, trust, damping, known_trust, rounds)
         self._n_noted = len(rounds)
@@ -126,7 +135,7 @@ class CheckedSurvey(CrawlSurvey):
             len(self._order), allowed, edge.free, self._evidence, self._gains(), recent, first, self.n_probes
         ).stake
         pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, stake))
-        if one.n_told != self.n_told or any(abs(noted - found) > _ROUNDING * max(1.0, found) for noted, found in pairs):
+        if not all(abs(noted - found) <= _ROUNDING * max(1.0, found) for noted, found in pairs):
             self._wrong_numbers.append(len(self.rounds))
         levels = np.array([random_level(self.start.seed, first + k) for k in range(len(one.entries))])
         shifts = (0.0, -_LEVEL_ROUNDING, _LEVEL_ROUNDING)
@@ -137,7 +146,11 @@ class CheckedSurvey(CrawlSurvey):
 
     def told_problems(self, told: Retelling) -> list[str]:
         """Where the walks of the folder are not those of its seed, in lines."""
-        lines = [
+        lines = []
+        confidence, most = self.start.confidence, SurveyStart(self.start.until, self.start.confidence, "").error
+        if not 0.0 < self.start.error <= most * (1.0 + _ROUNDING):
+            lines.append(f"the survey is held to an error of {self.start.error:.3g}, too much for {confidence:.10g}")
+        lines += [
             f"walk {walk:,} of the survey began at {plain(told.url(page), 200)}; by its seed it begins at "
             f"{plain(told.url(wanted), 200)}"
             for walk, page, wanted in self._moved[:_FEW]

@@ -15,6 +15,7 @@ from orienteer.graph.coverage import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
+from orienteer.inspect.surveyed import surveyed
 from orienteer.ledger.kept_policy import LoadedPolicy
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import expect_allowed, remember_allowed
@@ -63,15 +64,18 @@ class Report:
 
     def __repr__(self) -> str:
         pages = f"{self.figures.n_fetched:,} pages fetched, {self.figures.n_frontier:,} left in the frontier"
-        return f"<Report: {pages}; {self.figures.certificate}; stopped by {self.stopped_because}>"
+        walked = surveyed(self.figures.as_dict())
+        measured = "" if walked is None or walked.measured is None else f"; {walked.in_words()}"
+        return f"<Report: {pages}; {self.figures.certificate}{measured}; stopped by {self.stopped_because}>"
 
     def _repr_html_(self) -> str:
-        figures = self.figures
+        figures, walked = self.figures, surveyed(self.figures.as_dict())
         facts = [
             ("folder", self.folder),
             ("goal", "reached" if self.goal_reached else "not reached"),
             ("stopped by", self.stopped_because),
             ("certificate", figures.certificate),
+            ("measured", "" if walked is None else walked.in_words().removeprefix("measured: ")),
             ("fetched", figures.n_fetched),
             ("redirects", figures.n_redirects),
             ("skipped", figures.n_skipped),
