@@ -354,3 +354,24 @@ def test_a_crawl_that_was_refreshed(site: GraphSite, tmp_path: Path) -> None:
         report = live_survey(audited.folder, GOAL)
     assert report.n_pages == len(Told(audited.folder).order)
     assert report.measured.lower <= audited.truth() <= report.measured.upper
+
+
+def test_for_a_surfer_from_the_pages_on_topic(site: GraphSite, tmp_path: Path) -> None:
+    """In a folder of its own; a crawl without a topic has no such surfer."""
+    folder, topic = tmp_path / "crawl", tmp_path / "topic.toml"
+    topic.write_text('[topic]\nkind = "url-pattern"\npatterns = ["[13579]$"]\n')
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, budget=60, policy="breadth-first", topic=topic)
+        plain = live_survey(folder, GOAL)
+        report = live_survey(folder, GOAL, on_topic=True)
+        assert found(live_survey(folder, GOAL, on_topic=True)) == found(report)
+        with pytest.raises(InputError, match="this survey is of a surfer from the pages on topic"):
+            live_survey(folder, GOAL, place=folder / "survey-on-topic")
+        crawled(web, hub(site), tmp_path / "plain", budget=5)
+        with pytest.raises(InputError, match="this crawl has no topic"):
+            live_survey(tmp_path / "plain", GOAL, on_topic=True)
+    fetched = [site.page_of(url) or 0 for url in Told(folder).fetched_urls()]
+    starts = [page for page in fetched if site.url_of(page)[-1] in "13579"]
+    truth = ori.pagerank(site.graph, starts, tolerance=1e-10)[fetched].sum()
+    assert report.measured.lower <= truth <= report.measured.upper
+    assert found(plain) != found(report)

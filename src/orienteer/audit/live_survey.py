@@ -56,17 +56,19 @@ class OpenSurvey(NamedTuple):
 
 @contextmanager
 def opened_live_survey(
-    path: Path, goal: SurveyGoal, place: Path | None = None, again: bool = False, given: Tables | None = None
-) -> Iterator[OpenSurvey]:
+    path: Path, goal: SurveyGoal, place: Path | None = None, again: bool = False, given: Tables | None = None,
+    on_topic: bool = False,
+) -> Iterator[OpenSurvey]:  # fmt: skip
     """The survey of the crawl in this folder, ready to run; `again`: what was walked before is removed.
 
     Pages are fetched as the crawl's own are, but for the settings that are `given`, as tables of crawl.toml. The survey
-    has a folder of its own, `place`, or DIR/survey. Nothing else in the crawl folder changes.
+    has a folder of its own, `place`, or DIR/survey. Nothing else in the crawl folder changes. With `on_topic` the
+    surfer starts from the pages on the topic of the crawl, all trusted alike.
     """
     with FolderView.open(path) as crawl:
         plan = survey_plan(_plan(crawl, given or {}))
         warm_up(plan)
-        folder = opened_survey(crawl, place or survey_of(path), plan, again)
+        folder = opened_survey(crawl, place or survey_of(path, on_topic), plan, again, on_topic)
     with folder, closing(make_fetcher(plan.fetch)) as fetcher:
         setup = SurveySetup(folder, plan, goal)
         yield OpenSurvey(path, folder, LiveCrawl(SurveyLedger(folder, plan, setup), fetcher), setup)
@@ -78,16 +80,18 @@ def live_survey(
     *,
     place: str | Path | None = None,
     again: bool = False,
+    on_topic: bool = False,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Callable[[FixedWalks], None] | None = None,
 ) -> SurveyReport:
     """Measure how complete a crawl is; run again, it goes on where it was.
 
+    With `on_topic` it is measured for a surfer who starts from the pages on the topic of the crawl.
     `settings` are tables as in crawl.toml, where they are to be others than the crawl's. `watch` is called again and
     again while it runs.
     """
     folder = None if place is None else Path(place)
-    with opened_live_survey(Path(path), goal or SurveyGoal(), folder, again, settings) as opened:
+    with opened_live_survey(Path(path), goal or SurveyGoal(), folder, again, settings, on_topic) as opened:
         return opened.run(watch)
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from orienteer.errors import InputError
 from orienteer.files.signing import is_signed, signature
 from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
@@ -36,17 +37,21 @@ _NOT_ARCHIVED: dict[str, Any] = {"archive_file": None, "archive_offset": None, "
 
 
 class MadeFor(NamedTuple):
-    """What a survey was made for: where the crawl was, the position of the first probe, pages that the crawl has."""
+    """What a survey was made for: where the crawl was, the position of the first probe, pages that the crawl has.
+
+    The surfer starts from the `trusted` pages, those on topic; from the seeds of the crawl where there are none.
+    """
 
     crawl_position: int
     first_probe: int
     n_pages: int
     seed: str
+    trusted: tuple[int, ...] = ()
 
 
-def survey_of(path: Path) -> Path:
+def survey_of(path: Path, on_topic: bool = False) -> Path:
     """Where a crawl folder has the folder of its survey."""
-    return path / "survey"
+    return path / ("survey-on-topic" if on_topic else "survey")
 
 
 def survey_plan(plan: CrawlPlan) -> CrawlPlan:
@@ -61,7 +66,7 @@ def survey_plan(plan: CrawlPlan) -> CrawlPlan:
     return replace(plan, crawl=settings)
 
 
-def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool) -> CrawlFolder:
+def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool, on_topic: bool = False) -> CrawlFolder:
     """The folder of the survey of a crawl, for writing, made if need be; `again`: what is there is removed."""
     _expect_no_crawl(place)
     if again:
@@ -69,10 +74,13 @@ def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool) 
     folder = CrawlFolder.open_or_create(place, plan.to_toml())
     try:
         if folder.database.get(_SURVEY) is None:
-            _fill(folder, crawl.database)
+            _fill(folder, crawl.database, _pages_on_topic(crawl) if on_topic else ())
         elif made_for(folder.database).crawl_position != crawl.database.next_position():
             why = "the crawl has continued since its survey was begun; use --again to begin a new one"
             raise InputError(f"{crawl.path}: {why}")
+        elif bool(made_for(folder.database).trusted) != on_topic:
+            whose = "every surfer" if on_topic else "a surfer from the pages on topic"
+            raise InputError(f"{place}: this survey is of {whose}; name another folder with --output, or use --again")
     except BaseException:
         folder.close()
         raise
@@ -92,7 +100,8 @@ def made_for(database: Database) -> MadeFor:
     """What the survey in this database was made for; it must be this user's."""
     kept = database.get(_SURVEY)
     try:
-        found = MadeFor(int(kept["crawl_position"]), int(kept["first_probe"]), int(kept["n_pages"]), str(kept["seed"]))
+        found = MadeFor(int(kept["crawl_position"]), int(kept["first_probe"]), int(kept["n_pages"]), str(kept["seed"]),
+                        tuple(int(page) for page in kept.get("trusted", ())))  # fmt: skip
         signed = bytes.fromhex(kept["signature"])
     except (KeyError, TypeError, ValueError):
         raise damaged(database.path, "it does not say what the survey was made for") from None
@@ -114,10 +123,20 @@ def keep_entries(database: Database, entries: list[int]) -> None:
 
 
 def _content(found: MadeFor) -> bytes:
-    return f"{found.seed} {found.crawl_position} {found.first_probe} {found.n_pages}".encode()
+    return " ".join(map(str, (*found[:4], *found.trusted))).encode()
 
 
-def _fill(folder: CrawlFolder, crawl: Database) -> None:
+def _pages_on_topic(crawl: FolderView) -> tuple[int, ...]:
+    """The pages of a crawl that are on its topic."""
+    if not crawl.topic_path.exists():
+        raise InputError(f"{crawl.path}: this crawl has no topic")
+    pages = crawl.database.relevant_pages(topic_threshold(crawl))
+    if len(pages) == 0:
+        raise InputError(f"{crawl.path}: no page on topic was found, so no surfer starts from there")
+    return tuple(pages.tolist())
+
+
+def _fill(folder: CrawlFolder, crawl: Database, trusted: tuple[int, ...]) -> None:
     """Copy the crawl, all of it in one transaction."""
     copy = folder.database
     n_pages = 0
@@ -132,7 +151,7 @@ def _fill(folder: CrawlFolder, crawl: Database) -> None:
             n_pages += _copy_pages(copy, crawl, events)
     if n_pages == 0:
         raise InputError(f"{crawl.path.parent}: the crawl has fetched no page yet, so there is nothing to measure")
-    found = MadeFor(crawl.next_position(), copy.next_position(), n_pages, secrets.token_hex(_SEED_BYTES))
+    found = MadeFor(crawl.next_position(), copy.next_position(), n_pages, secrets.token_hex(_SEED_BYTES), trusted)
     signed = signature(_PURPOSE, [_content(found)]) or b""
     kept: Mapping[str, Any] = found._asdict() | {"signature": signed.hex()}
     copy.set(_SURVEY, kept)

@@ -38,10 +38,14 @@ class SurveySetup(CrawlSetup):
         return self.probes.walks
 
     def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
-        seeds = np.arange(len(self.plan.crawl.seeds), dtype=np.uint32)
-        trusted = TrustedPages(seeds, self.plan.crawl.seed_trust())
+        on_topic = np.array(self.made_for.trusted, np.uint32)
+        if len(on_topic):
+            trusted = TrustedPages(on_topic, np.full(len(on_topic), 1 / len(on_topic)))
+        else:
+            seeds = np.arange(len(self.plan.crawl.seeds), dtype=np.uint32)
+            trusted = TrustedPages(seeds, self.plan.crawl.seed_trust())
         self.probes = Probes(self.plan.crawl.damping)
-        self.crawl = Crawl(self.probes, trusted, None, self.plan.politeness, hosts[seeds])
+        self.crawl = Crawl(self.probes, trusted, None, self.plan.politeness, hosts[trusted.pages])
         return self.crawl
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:

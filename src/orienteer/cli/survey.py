@@ -30,6 +30,9 @@ def survey(
     ),
     budget: int | None = typer.Option(None, help="Stop after this many pages outside.", rich_help_panel=_GOAL),
     confidence: float = typer.Option(0.999, help="How sure the result is to be.", rich_help_panel=_GOAL),
+    on_topic: bool = typer.Option(
+        False, "--on-topic", help="For a surfer who starts from the pages on the crawl's topic, not from its seeds."
+    ),
     again: bool = typer.Option(False, "--again", help="Begin a new survey: forget the pages fetched before."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The folder of the survey; default: DIR/survey."),
     top: int = typer.Option(5, help="How many hosts and folders to name that are missing."),
@@ -97,7 +100,7 @@ def survey(
     if graph is not None:
         from orienteer.cli.survey_graph import survey_on_graph
 
-        _refuse_folder(folder, again, output)
+        _refuse_folder(folder, again or on_topic, output)
         report = survey_on_graph(graph, fetched, trust, damping, goal, rng, top)
     else:
         _refuse_graph({"--fetched": fetched, "--trust": trust, "--damping": damping, "--rng": rng})
@@ -111,7 +114,7 @@ def survey(
                 "allow_private": allow_private,
             },
         }  # fmt: skip
-        report = _run(folder, goal, output, again, merged(tables_in(settings), given), top, quiet or json)
+        report = _run(folder, goal, output, again, on_topic, merged(tables_in(settings), given), top, quiet or json)
     _tell(report, top, json)
 
 
@@ -119,7 +122,7 @@ def _refuse_folder(folder: Path | None, again: bool, output: Path | None) -> Non
     if folder is not None:
         raise InputError(f"{folder} and --graph: a survey is of one of them")
     if again or output is not None:
-        raise InputError("--again and --output are for crawl folders; on a graph nothing is kept")
+        raise InputError("--again, --on-topic and --output are for crawl folders; on a graph nothing is kept")
 
 
 def _refuse_graph(given: dict[str, Any]) -> None:
@@ -129,15 +132,15 @@ def _refuse_graph(given: dict[str, Any]) -> None:
 
 
 def _run(
-    folder: Path, goal: SurveyGoal, place: Path | None, again: bool, given: dict[str, dict[str, Any]], top: int,
-    quiet: bool,
+    folder: Path, goal: SurveyGoal, place: Path | None, again: bool, on_topic: bool, given: dict[str, dict[str, Any]],
+    top: int, quiet: bool,
 ) -> SurveyReport:  # fmt: skip
     from orienteer.audit.live_survey import opened_live_survey
     from orienteer.cli.survey_display import Progress
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
-            opened = stack.enter_context(opened_live_survey(folder, goal, place, again, given))
+            opened = stack.enter_context(opened_live_survey(folder, goal, place, again, given, on_topic))
         if opened.folder.upgrade is not None:
             say(opened.folder.upgrade)
         stack.enter_context(stoppable(opened.live))

@@ -12,7 +12,8 @@ from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.store.failures import explained
 
 LOCK = "crawl.lock"
-INNER_FOLDERS = frozenset(("archive", "checkpoints", "index", "outside", "survey"))  # that we write to in a folder
+# That we write to in a folder.
+INNER_FOLDERS = frozenset(("archive", "checkpoints", "index", "outside", "survey", "survey-on-topic"))
 
 
 class FolderLock:
