@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.store.course import CoursePoint
-from orienteer.web.band_chart import band_chart, round_numbers, short_count
+from orienteer.web.band_chart import Scale, band_chart, round_numbers, short_count
 
 
 def point(n_done: int, lower: float, upper: float, blocked: float = 0.0, rate: float = 1.0) -> CoursePoint:
@@ -26,17 +27,40 @@ def corners(path: str) -> list[tuple[float, float]]:
 COURSE = [point(0, 0.0, 0.85), point(50, 0.5, 0.9, 0.05, 4.0), point(100, 0.75, 0.95, 0.1, 2.0)]
 
 
+SCALE = Scale(0.025)  # half of what is missing at last
+
+
+def at(share: float) -> float:
+    return round(1000 * SCALE.at(share), 1)
+
+
+def test_each_half_of_what_is_missing_is_a_step() -> None:
+    assert [SCALE.at(share) for share in (0.0, 0.975, 1.0)] == pytest.approx([1.0, 0.0, 0.0])
+    steps = [SCALE.at(share) - SCALE.at(1 - (1 - share) / 2) for share in (0.0, 0.5, 0.9)]
+    assert steps == pytest.approx([steps[0]] * 3)
+
+
+@given(upper=st.floats(0, 1), until=st.none() | st.floats(0.01, 0.999999))
+def test_marks_have_room(upper: float, until: float | None) -> None:
+    scale = Scale.of(point(1, 0.0, upper), until)
+    places = [scale.at(share) for share in scale.marks()]
+    assert scale.marks()[0] == 0.0
+    assert all(lower - higher > 0.079 for lower, higher in pairwise(places))
+    assert until is None or scale.at(until) > 0.02
+
+
 def test_the_band_lies_between_the_bounds() -> None:
     chart = band_chart(COURSE, 0.9, None)
     assert chart is not None
-    assert corners(chart.lower) == [(0, 1000), (500, 500), (1000, 250)]
-    assert corners(chart.upper) == [(0, 150), (500, 100), (1000, 50)]
+    assert corners(chart.lower) == [(0, 1000), (500, at(0.5)), (1000, at(0.75))]
+    assert corners(chart.upper) == [(0, at(0.85)), (500, at(0.9)), (1000, at(0.95))]
     assert corners(chart.band) == corners(chart.upper) + corners(chart.lower)[::-1]
-    assert corners(chart.reachable) == [(0, 0), (500, 50), (1000, 100)]
+    assert corners(chart.reachable) == [(0, 0), (500, at(0.95)), (1000, at(0.9))]
     assert corners(chart.speed) == [(0, 750), (500, 0), (1000, 500)]
     assert chart.fastest == 4.0
     assert chart.target is not None
-    assert (chart.target.at, chart.target.label) == ("10.00%", "goal 90 %")
+    assert (chart.target.at, chart.target.label) == (f"{100 * SCALE.at(0.9):.2f}%", "goal 90 %")
+    assert [tick.label for tick in chart.y_ticks] == ["0 %", "50 %", "75 %", "90 %", "95 %"]
     assert [tick.label for tick in chart.x_ticks] == ["0", "50", "100"]
     assert chart.summary == (
         "Coverage by pages fetched. After 100 pages at least 75.00 %, at most 95.00 % is proved; the goal is 90 %."
@@ -48,8 +72,8 @@ def test_what_is_measured_is_a_line_that_ends_in_what_is_claimed() -> None:
     walked = [COURSE[0], replace(COURSE[1], measured=0.8), replace(COURSE[2], measured=0.91, claimed=0.9)]
     chart = band_chart(walked, 0.9, None)
     assert chart is not None
-    assert corners(chart.measured) == [(500, 200), (1000, 90)]
-    assert corners(chart.claimed) == [(1000, 100), (1000, 50)]
+    assert corners(chart.measured) == [(500, at(0.8)), (1000, at(0.91))]
+    assert corners(chart.claimed) == [(1000, at(0.9)), (1000, at(0.95))]
     assert (chart.at_least, chart.has_measured) == ("90 %", True)
     assert "95.00 % is proved; about 91.0 % is measured, at least 90 %; the goal is 90 %." in chart.summary
     assert [values[4] for values in json.loads(chart.data)] == [None, 0.8, 0.91]

@@ -1,6 +1,9 @@
 """The course of a crawl as a drawing: the interval of what is proved as a band over the pages fetched, with what is
 measured in it as a line. Where walks have reached their goal the line ends in the interval that they claim.
 
+Its height is the share that is missing, on a logarithmic scale: each half of it that is gone is a step up of the same
+size, so that 95 and 99 % can be told apart as well as 50 and 90 %.
+
 The drawing is made of an area of 1000 by 1000 that the browser stretches, and of labels placed in per cent beside it,
 which it does not. So one drawing is right for all widths, without scripts.
 """
@@ -10,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from math import floor, log, log10
 
 from orienteer.graph.coverage import percent
 from orienteer.store.course import CoursePoint
@@ -20,6 +23,35 @@ _SIZE = 1000
 _MOST_X_TICKS = 5
 _ROWS = 12
 _NEAR = 1.25
+_LEAST_MISSING = 0.001  # at the top, unless the goal asks for more
+# Coverages that may stand at the side, those first that are worth the most, and how far apart they are at least.
+_MARKS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.5, 0.98, 0.95, 0.75, 0.995, 0.25)
+_APART = 0.08
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where coverages stand, from 0 at the top to 1 at the bottom; `least` is missing at the top."""
+
+    least: float
+
+    @classmethod
+    def of(cls, last: CoursePoint, until: float | None) -> Scale:
+        """One on which the last point, and the goal, are not at the very top."""
+        wanted = 1.0 if until is None else 1.0 - until
+        return cls(min(max(min(1.0 - last.upper, wanted) / 2, min(_LEAST_MISSING, wanted / 2)), 0.5))
+
+    def at(self, share: float) -> float:
+        missing = min(max(1.0 - share, self.least), 1.0)
+        return 1.0 - log(missing) / log(self.least)
+
+    def marks(self) -> list[float]:
+        """Round coverages, as many as there is room for."""
+        chosen: list[float] = []
+        for share in _MARKS:
+            if 1.0 - share >= self.least and all(abs(self.at(share) - self.at(other)) >= _APART for other in chosen):
+                chosen.append(share)
+        return sorted(chosen)
 
 
 @dataclass(frozen=True)
@@ -76,25 +108,26 @@ def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int |
     # The budget is shown when it is near, so that the band does not begin as a speck in a corner.
     n_most = budget if budget is not None and n_last < budget <= n_last * _NEAR else n_last
     xs = [_SIZE * point.n_done / n_most for point in points]
-    lower = [_y(point.lower) for point in points]
-    upper = [_y(point.upper) for point in points]
+    scale = Scale.of(points[-1], until)
+    lower = [_SIZE * scale.at(point.lower) for point in points]
+    upper = [_SIZE * scale.at(point.upper) for point in points]
     fastest = max(point.pages_per_s for point in points)
     return BandChart(
         band=_path([*zip(xs, upper, strict=True), *reversed([*zip(xs, lower, strict=True)])]) + "Z",
         lower=_path(zip(xs, lower, strict=True)),
         upper=_path(zip(xs, upper, strict=True)),
-        reachable=_path((x, _y(1 - point.blocked)) for x, point in zip(xs, points, strict=True))
+        reachable=_path((x, _SIZE * scale.at(1 - point.blocked)) for x, point in zip(xs, points, strict=True))
         if points[-1].blocked
         else "",
-        measured=_measured(points, xs),
-        claimed=_claimed(points[-1], xs[-1]),
-        speed=_path((x, _y(point.pages_per_s / fastest)) for x, point in zip(xs, points, strict=True))
+        measured=_measured(points, xs, scale),
+        claimed=_claimed(points[-1], xs[-1], scale),
+        speed=_path((x, _SIZE * (1 - point.pages_per_s / fastest)) for x, point in zip(xs, points, strict=True))
         if fastest
         else "",
         fastest=fastest,
         x_ticks=tuple(Tick(_per_cent(n / n_most), short_count(n)) for n in round_numbers(n_most)),
-        y_ticks=tuple(Tick(_per_cent(1 - share / 100), f"{share} %") for share in (0, 25, 50, 75, 100)),
-        target=None if until is None else Tick(_per_cent(1 - until), f"goal {goal_share(until)}"),
+        y_ticks=tuple(Tick(_per_cent(scale.at(share)), goal_share(share)) for share in scale.marks()),
+        target=None if until is None else Tick(_per_cent(scale.at(until)), f"goal {goal_share(until)}"),
         budget=None if budget is None or budget > n_most else Tick(_per_cent(budget / n_most), "budget"),
         summary=_summary(points[-1], until),
         rows=_some(points),
@@ -129,18 +162,16 @@ def _values(point: CoursePoint) -> list[float | None]:
     return [point.n_done, round(point.lower, 4), round(point.upper, 4), point.pages_per_s, measured]
 
 
-def _measured(points: Sequence[CoursePoint], xs: Sequence[float]) -> str:
+def _measured(points: Sequence[CoursePoint], xs: Sequence[float], scale: Scale) -> str:
     """A line where walks have measured; a single point is no line."""
-    corners = [(x, _y(point.measured)) for x, point in zip(xs, points, strict=True) if point.measured is not None]
-    return _path(corners) if len(corners) > 1 else ""
+    found = [(x, point.measured) for x, point in zip(xs, points, strict=True) if point.measured is not None]
+    return _path((x, _SIZE * scale.at(share)) for x, share in found) if len(found) > 1 else ""
 
 
-def _claimed(last: CoursePoint, x: float) -> str:
-    return "" if last.claimed is None else _path([(x, _y(last.claimed)), (x, _y(max(last.upper, last.claimed)))])
-
-
-def _y(share: float) -> float:
-    return _SIZE * (1 - min(max(share, 0.0), 1.0))
+def _claimed(last: CoursePoint, x: float, scale: Scale) -> str:
+    if last.claimed is None:
+        return ""
+    return _path((x, _SIZE * scale.at(share)) for share in (last.claimed, max(last.upper, last.claimed)))
 
 
 def _path(corners: Iterable[tuple[float, float]]) -> str:

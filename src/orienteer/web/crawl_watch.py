@@ -54,7 +54,8 @@ class CrawlNow:
     asked for. `impossible` says that the goal cannot be reached, and why. `lower`, `upper` and `blocked` are what is
     proved in it; those named `library_`, after a refresh, what is proved of all that the crawl has. `measured` is the
     coverage as random walks estimate it, `evidence` how far they are towards the goal; once they have reached it,
-    `claimed` is covered at least, with the `confidence`. `measured_in_words` says it all.
+    `claimed` is covered at least, with the `confidence`; with `measured_of_reachable`, of what is reachable.
+    `measured_in_words` says it all.
     """
 
     phase: str
@@ -96,6 +97,7 @@ class CrawlNow:
     confidence: float | None
     n_walks: int
     n_probes: int
+    measured_of_reachable: bool
     measured_in_words: str
     coverage: str
     coverage_of_epoch: str
@@ -274,6 +276,7 @@ class CrawlWatch:
             confidence=None if measured is None else measured.confidence,
             n_walks=0 if measured is None else measured.n_walks,
             n_probes=0 if measured is None else measured.n_probes,
+            measured_of_reachable=measured is not None and measured.of_reachable,
             measured_in_words=measured_in_words(status),
             coverage=coverage_in_words(status),
             coverage_of_epoch=coverage_of_epoch_in_words(status),
