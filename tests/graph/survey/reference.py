@@ -9,7 +9,7 @@ import numpy as np
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import Links
-from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows
+from orienteer.graph.survey.walking import DANGLING, OUTSIDE, UNKNOWN, Rows
 from orienteer.pages.unknown import NOBODY_KNOWS
 from tests.conftest import random_web
 
@@ -130,7 +130,8 @@ class OddWeb:
 
 def plain_web(rng: np.random.Generator, n_pages: int = 40, mean_degree: float = 3.0) -> OddWeb:
     """With pages without links, and some that nobody links to; nothing else is odd."""
-    return OddWeb(random_web(rng, n_pages, mean_degree), _trust(rng, n_pages))
+    graph = random_web(rng, n_pages, mean_degree)
+    return OddWeb(graph, _trust(graph))
 
 
 def odd_web(rng: np.random.Generator, n_pages: int = 40, mean_degree: float = 3.0) -> OddWeb:
@@ -148,7 +149,7 @@ def odd_web(rng: np.random.Generator, n_pages: int = 40, mean_degree: float = 3.
     n_unknown = np.where(rng.random(n_pages) < 0.1, rng.integers(1, 4, n_pages), 0)
     n_unknown = np.where(rng.random(n_pages) < 0.05, NOBODY_KNOWS, n_unknown)
     n_unknown = np.where(alias, 0, n_unknown).astype(np.int32)
-    return OddWeb(graph, _trust(rng, n_pages), 0.85, blocked, alias, n_unknown)
+    return OddWeb(graph, _trust(graph), 0.85, blocked, alias, n_unknown)
 
 
 def _leads_to(rows: list[list[int]], alias: np.ndarray, page: int, wanted: int) -> bool:
@@ -157,11 +158,8 @@ def _leads_to(rows: list[list[int]], alias: np.ndarray, page: int, wanted: int) 
     return page == wanted
 
 
-def _trust(rng: np.random.Generator, n_pages: int) -> np.ndarray:
-    trust = np.zeros(n_pages)
-    trust[rng.choice(n_pages, 3, replace=False)] = (0.5, 0.25, 0.25)  # with a tie
+def _trust(graph: LinkGraph) -> np.ndarray:
+    """The pages with the most links, with a tie."""
+    trust = np.zeros(graph.n_pages)
+    trust[np.argsort(-graph.out_degrees(), kind="stable")[:3]] = (0.5, 0.25, 0.25)
     return trust
-
-
-def not_told(n_pages: int) -> np.ndarray:
-    return np.full(n_pages, NOT_TOLD, np.int32)
