@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from benchmarks.results_file import Results
 from orienteer.evaluate.report import COLOURS, MARKERS, write_figure
 
@@ -27,6 +25,8 @@ Curve = tuple[str, list[float], list[float]]
 
 def write_plot(results: Results) -> None:
     """Time and memory against the size of the web, both logarithmic: what grows in proportion is a straight line."""
+    from matplotlib.figure import Figure  # takes a second, and most benchmarks draw nothing
+
     figure = Figure(figsize=(11, 4.6), dpi=110, layout="constrained")
     left, right = figure.subplots(1, 2)
     _draw(left, "CPU seconds", _times(results))

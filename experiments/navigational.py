@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
 
 from experiments.experiment import Experiment
 from experiments.findings import Finding, Plot, Results, Table, graded
@@ -171,6 +170,8 @@ def soon(harvests: Sequence[Harvested]) -> Finding:
 
 def deep(harvests: Sequence[Harvested]) -> Finding:
     """Holds if what is won over breadth-first goes clearly with the depth of the targets, in shape if at all."""
+    from scipy.stats import spearmanr  # takes a second
+
     gain = gains(harvests, NAVIGATIONAL, "breadth-first")
     order = float(spearmanr([one.depth for one in harvests], gain).statistic)
     verdict = graded(order >= CORRELATED, order > 0)

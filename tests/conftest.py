@@ -8,10 +8,12 @@ to add to a test for the same example; CI has the same examples every time.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -35,6 +37,13 @@ _STATE = tempfile.mkdtemp(prefix="orienteer-state-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 os.environ["XDG_STATE_HOME"] = _STATE
 
+# Hundreds of processes are started, and without bytecode each would compile the whole package. Those that this one
+# starts, and the modules that it imports from here on, keep theirs.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+gc.disable()  # until all tests are collected: what is made up to then stays
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -49,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # xdist may be left out
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: many tests wait for servers and processes."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+    """Two more than there are cores: many tests wait for servers and processes."""
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(trylast=True)  # once the order is random
@@ -58,6 +67,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """No core is to wait in the end for another one that has just begun something long."""
     long = {item.path for item in items if item.get_closest_marker("long")}
     items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish() -> None:
+    """What is here now stays until the end: the collector need not look at a million things again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # there are libraries that complain where something of theirs is left in the end
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,11 +1,12 @@
 """A process that has imported everything, and forks for each command: most of a second each would go into imports.
 
-    python -m tests.ready_process SOCKET [ADDRESS]      where it listens, and where example.org is served
+    python -m tests.ready_process SOCKET [MODULE...]      where it listens, and what else it imports
 
 `ReadyProcess` starts one and runs commands by it. `ReadyPopen` is subprocess.Popen for processes that are watched,
-signalled and killed. `client` is a small program that takes the place of `orienteer` on the PATH: it hands over its
-arguments, its folder and its three streams, and ends as the command ends. The arguments `--page` ask for no command but
-for Python: blocks of code come as JSON, a line each, and what they print goes back the same way.
+signalled and killed. `ReadyProcess.client` is a small program that takes the place of `orienteer` on the PATH: it hands
+over its arguments, its folder and its three streams, and ends as the command ends; its commands are adapted to where
+example.org is served. The arguments `--page` ask for no command but for Python: blocks of code come as JSON, a line
+each, and what they print goes back the same way.
 """
 
 from __future__ import annotations
@@ -35,20 +36,17 @@ ROOT = Path(__file__).parents[1]
 PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
+_EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of Linux
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
 there = socket.socket(socket.AF_UNIX)
 there.connect({place!r})
-socket.send_fds(there, [json.dumps([os.getcwd(), os.environ["COLUMNS"], *sys.argv[1:]]).encode()], [0, 1, 2])
+message = [os.getcwd(), os.environ["COLUMNS"], {example!r}, {address!r}, *sys.argv[1:]]
+socket.send_fds(there, [json.dumps(message).encode()], [0, 1, 2])
 sys.exit(int(there.recv(16) or 1))
 """
-
-
-def client(place: Path) -> str:
-    """The program that stands for `orienteer`."""
-    return _CLIENT.format(python=sys.executable, place=str(place))
 
 
 class ReadyProcess:
@@ -60,7 +58,7 @@ class ReadyProcess:
         self.of_python = _of_python(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
         self._place = str(Path(self._folder.name) / "socket")
-        command = [sys.executable, "-m", "tests.ready_process", self._place, "", *modules]
+        command = [sys.executable, "-m", "tests.ready_process", self._place, *modules]
         self._process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
@@ -91,6 +89,10 @@ class ReadyProcess:
             message = json.dumps([folder, environment.get("COLUMNS", ""), _PROCESS, environment, *arguments]).encode()
             socket.send_fds(there, [message], streams)
             return int(there.recv(16))
+
+    def client(self, address: str) -> str:
+        """The program that stands for `orienteer`, with example.org at this address."""
+        return _CLIENT.format(python=sys.executable, place=self._place, example=_EXAMPLE, address=address)
 
     def close(self) -> None:
         self._process.kill()
@@ -161,7 +163,7 @@ def _is_about_example(arguments: list[str]) -> bool:
     return ("//example.org" in " ".join(arguments) + settings) and "connect_to =" not in settings
 
 
-def main(place: str, address: str = "", *modules: str) -> None:
+def main(place: str, *modules: str) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with whoever started it, in any case
     _import_everything()
     for module in modules:
@@ -178,7 +180,7 @@ def main(place: str, address: str = "", *modules: str) -> None:
             message, streams = _received(connection)
             if os.fork() == 0:
                 listener.close()
-                _become(message, streams, connection, address)
+                _become(message, streams, connection)
                 return
             for stream in streams:
                 os.close(stream)
@@ -215,9 +217,12 @@ def _import_everything() -> None:
     warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
 
 
-def _become(message: list[Any], streams: list[int], connection: socket.socket, address: str) -> None:
+def _become(message: list[Any], streams: list[int], connection: socket.socket) -> None:
     """What a new process would be, from here to its end."""
     folder, columns, *arguments = message
+    address = ""
+    if arguments[:1] == [_EXAMPLE]:
+        address, *arguments = arguments[1:]
     if arguments[:1] == [_PROCESS]:
         return _become_an_orphan(folder, arguments[1], arguments[2:], streams, connection)
     code = 1

@@ -18,7 +18,7 @@ from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.politeness import Politeness
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.pagerank import pagerank
-from orienteer.kernel import Kernel, allocating_kernel, standing_in
+from orienteer.kernel import Kernel, allocating_kernel, plain_at_first, standing_in
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.policies import all_policies
@@ -190,6 +190,21 @@ def test_where_there_is_much_to_do_the_compiler_is_waited_for() -> None:
         assert _sum.compiled.signatures
         assert _sum(np.arange(10)) == 45, "and compiled from then on"
         assert compiler.n_waited == 1
+
+
+@allocating_kernel
+def _doubled(number):  # type: ignore[no-untyped-def]
+    return 2 * number
+
+
+def test_what_has_run_compiled_does_so_from_the_beginning() -> None:
+    with plain_at_first():
+        assert _doubled(2) == 4
+        assert "compiled" not in vars(_doubled), "the compiler has not even been asked for"
+    assert _doubled(2) == 4
+    _doubled.plain = None  # type: ignore[attr-defined]  # so that it cannot be called
+    with plain_at_first():
+        assert _doubled(2) == 4
 
 
 def test_small_numbers_do_not_overflow_in_plain_python() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,12 +40,47 @@ from orienteer.kernel_folder import folder
 print(whole(Pair(first=1, second=3)), sum(whole.compiled.stats.cache_hits.values()), folder())
 """
 
+# It has Numba ready, which takes longer than to compile, but no kernel; and forks for each line, which names a folder,
+# files for the two streams, an environment and a script.
+FORKING = """
+import gc, json, os, sys
+from collections import namedtuple
+import numba
+import orienteer.kernel_cache
+numba.njit(lambda pair: 2 * pair.a + pair.b)(namedtuple("Pair", "a b")(1, 2))
+gc.freeze()
+for line in sys.stdin:
+    folder, streams, environment, script = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        for number, path in enumerate(streams, 1):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        exec(script, {"__name__": "__main__"})
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def forking() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-B", "-c", FORKING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(600) == 0
+
 
 class Project:
     """A kernel of three modules, and what comes of it in a new process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, forking: subprocess.Popen[str]) -> None:
         self.folder = folder
+        self._forking = forking
         self.environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "HOME": "/nonexistent"}
         self.environment.pop("XDG_CACHE_HOME", None)
         self.write("constants", "FACTOR = 10")
@@ -55,21 +92,31 @@ class Project:
 
     def run(self) -> tuple[int, bool]:
         """The result, and whether the kernel was in the cache."""
-        self.done = subprocess.run(
-            [sys.executable, "-B", "-c", SCRIPT], cwd=self.folder, env=self.environment, capture_output=True, text=True
-        )
-        assert self.done.returncode == 0, self.done.stderr
-        result, n_hits, folder = self.done.stdout.split()
+        self.stdout, self.stderr = self.run_script(SCRIPT)
+        result, n_hits, folder = self.stdout.split()
         self.used = Path(folder)
         return int(result), n_hits != "0"
+
+    def run_script(self, script: str) -> tuple[str, str]:
+        """What it writes to its two streams, with exit code 0."""
+        streams = [self.folder / "stdout", self.folder / "stderr"]
+        assert self._forking.stdin is not None
+        assert self._forking.stdout is not None
+        order = [str(self.folder), [str(path) for path in streams], self.environment, script]
+        self._forking.stdin.write(json.dumps(order) + "\n")
+        self._forking.stdin.flush()
+        code = self._forking.stdout.readline()
+        stdout, stderr = (path.read_text() for path in streams)
+        assert code == "0\n", stderr
+        return stdout, stderr
 
     def files(self) -> list[Path]:
         return sorted(path for path in (self.folder / "cache").rglob("*") if path.is_file())
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(tmp_path: Path, forking: subprocess.Popen[str]) -> Project:
+    return Project(tmp_path, forking)
 
 
 def test_a_kernel_is_compiled_once_and_again_after_a_change(project: Project) -> None:
@@ -95,7 +142,7 @@ def test_damaged_files_are_compiled_again(project: Project) -> None:
             path.write_bytes(spoil(content))
             assert project.run() == (320, False), path.name
             assert project.run() == (320, True), path.name
-    assert project.done.stderr == ""
+    assert project.stderr == ""
 
 
 def _garbled(content: bytes) -> bytes:
@@ -128,21 +175,19 @@ def test_a_folder_in_which_others_may_write_is_not_used(kind: str, project: Proj
     assert project.run() == (320, False)
     assert project.used.name.startswith("orienteer-kernels-"), "a temporary one is"
     assert not project.used.exists(), "and is gone"
-    assert project.done.stderr.count("no cache folder can be written") == 1
+    assert project.stderr.count("no cache folder can be written") == 1
 
 
 def test_a_full_disk_ends_nothing(project: Project) -> None:
     with small_disk_at(project.folder / "cache", "8k"):  # less than a compiled kernel has
         assert project.run() == (320, False)
         assert project.run() == (320, False)
-        assert project.done.stderr.count("what was compiled cannot be kept: No space left on device") == 1
+        assert project.stderr.count("what was compiled cannot be kept: No space left on device") == 1
 
 
 def test_without_any_folder_it_is_compiled_all_the_same(project: Project) -> None:
     script = f"import tempfile; tempfile.tempdir = '/nonexistent'\n{SCRIPT}"
     project.environment["NUMBA_CACHE_DIR"] = "/dev/null"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=project.folder, env=project.environment, capture_output=True, text=True
-    )
-    assert done.stdout.split() == ["320", "0", "None"], done.stderr
-    assert done.stderr.count("UserWarning") == 1
+    stdout, stderr = project.run_script(script)
+    assert stdout.split() == ["320", "0", "None"], stderr
+    assert stderr.count("UserWarning") == 1

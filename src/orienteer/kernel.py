@@ -52,10 +52,15 @@ class Kernel:
         self.targetoptions = options
 
     def __call__(self, *arguments: Any) -> Any:
-        if _elsewhere is not None and _is_plain_better(_elsewhere, arguments):
+        if _elsewhere is not None and not self._is_ready and _is_plain_better(_elsewhere, arguments):
             with np.errstate(over="ignore"):  # hashes are meant to
                 return _as_compiled(self.plain(*map(_as_plain, arguments)))
         return self.compiled(*arguments)
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether it has run compiled in this process, and nobody else compiles it now."""
+        return isinstance(_elsewhere, _Later) and "compiled" in vars(self) and bool(self.compiled.signatures)
 
     @property
     def _numba_type_(self) -> Any:
@@ -115,7 +120,8 @@ def standing_in(compiling: Compiling) -> Iterator[None]:
 
 
 def plain_at_first() -> AbstractContextManager[None]:
-    """Plain Python for some seconds: what is small is done by then, and sooner than Numba is loaded."""
+    """Plain Python for some seconds, but for what is compiled already: what is small is done by then, and sooner than
+    Numba is loaded."""
     return standing_in(_Later())
 
 

@@ -13,15 +13,17 @@ unknown name mentions. A name stays with whoever has it: we first, then packages
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from orienteer.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint  # its import takes 20 ms, and most commands look for no plug-in
 
 Thing = TypeVar("Thing")
 Made = TypeVar("Made")
@@ -181,17 +183,19 @@ class Registry(Generic[Thing]):
                 _loading.reset(token)
         self._is_loaded = True
 
-    def _entry_points(self) -> list[tuple[Origin, importlib.metadata.EntryPoint]]:
+    def _entry_points(self) -> list[tuple[Origin, EntryPoint]]:
         """Those of all packages, by the names of these."""
+        from importlib.metadata import entry_points
+
         try:
-            found = [(_origin_of_package(one), one) for one in importlib.metadata.entry_points(group=self.group)]
+            found = [(_origin_of_package(one), one) for one in entry_points(group=self.group)]
         except Exception as error:  # Python does not say in which package
             problem = f"the entry points of some package cannot be read ({_one_line(error)})"
             self._problems[Problem(self.noun, "", Origin("?"), problem)] = None
             return []
         return sorted(found, key=lambda pair: (pair[0], pair[1].name))
 
-    def _load(self, entry_point: importlib.metadata.EntryPoint, origin: Origin) -> None:
+    def _load(self, entry_point: EntryPoint, origin: Origin) -> None:
         thing = entry_point.load()
         if isinstance(thing, ModuleType):
             return  # its import has registered what it holds
@@ -261,7 +265,7 @@ def _origin_of(thing: Any) -> Origin:
     return _loading.get() or HERE
 
 
-def _origin_of_package(entry_point: importlib.metadata.EntryPoint) -> Origin:
+def _origin_of_package(entry_point: EntryPoint) -> Origin:
     package = entry_point.dist
     return Origin(str(package.name), str(package.version)) if package is not None else Origin("?")
 

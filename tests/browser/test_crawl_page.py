@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,14 @@ def web() -> Iterator[FakeWeb]:
         yield web
 
 
+@pytest.fixture(scope="module")
+def stopped(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that has spent its budget of 30 pages."""
+    folder = tmp_path_factory.mktemp("stopped") / "crawl"
+    crawled(web, web.site.seeds, folder, budget=30)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "crawl"
@@ -46,7 +55,7 @@ def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
         with request.getfixturevalue("crawl").running(), served(folder) as where:
             yield where
     else:
-        crawled(request.getfixturevalue("web"), request.getfixturevalue("web").site.seeds, folder, budget=30)
+        shutil.copytree(request.getfixturevalue("stopped"), folder)
         with served(folder) as where:
             yield where
 
@@ -118,9 +127,9 @@ def test_what_makes_no_sense_is_said_in_one_line(browser: Browser, address: str)
     page = context.new_page()
     page.goto("/crawl")
     expect(page.locator("#crawl-controls")).to_contain_text("The budget of 30 pages is spent; allow more to resume.")
-    page.get_by_label("Coverage to prove").fill("very much")
+    page.get_by_label("Coverage to reach").fill("very much")
     with page.expect_navigation():
-        page.get_by_label("Coverage to prove").press("Enter")
+        page.get_by_label("Coverage to reach").press("Enter")
     expect(page.get_by_role("alert")).to_have_text(
         "the coverage is 'very much'; it must be a number of per cent, such as 98"
     )
@@ -143,7 +152,7 @@ def test_a_drawing_is_read_with_the_pointer_and_with_keys(page: Page) -> None:
 
 def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     page.goto("/crawl")
-    names = ["Coverage to prove, %", "Pages at most", "Resume"]
+    names = ["Coverage to reach, %", "Pages at most", "Resume"]
     for _ in range(12):
         page.keyboard.press("Tab")
         said = page.evaluate("document.activeElement.labels?.[0]?.innerText.trim() ?? document.activeElement.innerText")

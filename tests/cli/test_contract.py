@@ -84,6 +84,7 @@ RUNS: dict[str, Made] = {
     "repair": lambda folder, web: [folder / "crawl"],
     "seeds": lambda folder, web: [folder / "crawl", "-k", "1"],
     "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--local", folder / "local.txt"],
+    "survey": lambda folder, web: [folder / "crawl"],
     "index": lambda folder, web: [folder / "crawl"],
     "search": lambda folder, web: [folder / "crawl", "words"],
     "export": lambda folder, web: [folder / "crawl", "--format", "jsonl", "-o", folder / "pages.jsonl"],

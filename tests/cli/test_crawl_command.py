@@ -149,7 +149,8 @@ NO_PAGES: dict[str, Any] = {
 )
 def test_a_crawl_that_gets_no_page_says_why_and_leaves_nothing_behind(tmp_path: Path, target: str, why: str) -> None:
     with FakeWeb(MadeSite(NO_PAGES)) as web:
-        line = refused("crawl", f"http://a.test/{target}", *options(web, "-o", tmp_path / "c", "--deny", "denied"))
+        there = options(web, "-o", tmp_path / "c", "-q", "--deny", "denied")
+        line = refused("crawl", f"http://a.test/{target}", *there)
     assert line.endswith(why + "\n")
     assert line.startswith("orienteer: nothing was crawled: ")
     assert not (tmp_path / "c").exists()
@@ -159,13 +160,13 @@ def test_a_port_that_is_closed_is_said_and_an_empty_folder_stays(tmp_path: Path)
     with socket.socket() as closed:  # bound, and not listening
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
-        line = refused("crawl", f"http://{address}/", "--allow-private", "-o", tmp_path, "--timeout", 60)
+        line = refused("crawl", f"http://{address}/", "--allow-private", "-o", tmp_path, "--timeout", 60, "-q")
     assert line == f"orienteer: nothing was crawled: {address} refused the connection\n"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_without_an_address_is_said(tmp_path: Path) -> None:
-    line = refused("crawl", "http://wikipdeia.invalid/", "-o", tmp_path / "c")
+    line = refused("crawl", "http://wikipdeia.invalid/", "-o", tmp_path / "c", "-q")
     assert "no address found for wikipdeia.invalid: is the name right?" in line
     assert not (tmp_path / "c").exists()
 

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+import io
+import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from rich.console import Console
 
+from orienteer.cli.demo import _say_how_to_see_it
+from orienteer.cli.demo_stage import Stage
+from orienteer.fake_web.community.site import CommunitySite
+from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import orienteer, refused
 from tests.fake_web.client import fetch
 from tests.ready_process import PATIENCE_S, ReadyPopen
@@ -28,34 +37,56 @@ def number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+class Told(NamedTuple):
+    """What the demo has said, the crawl that it leaves, and its process, which keeps the pages open."""
+
+    said: str
+    folder: Path
+    process: subprocess.Popen[str]
+
+
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """What the demo says, at 80 columns and not on a terminal, and the crawl that it leaves."""
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    """At 80 columns and not on a terminal."""
     folder = tmp_path_factory.mktemp("demo") / "kept"
-    return orienteer("demo", "--keep", folder, columns=80).stdout, folder
+    command = [sys.executable, "-m", "orienteer", "demo", "--serve", "--keep", str(folder)]
+    environment = {**os.environ, "COLUMNS": "80"}
+    with ReadyPopen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = ""
+            for line in process.stdout:
+                said += line
+                if line.startswith("Ctrl-C"):
+                    break
+            yield Told(said, folder, process)
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
 
 
-def test_the_demo_tells_its_story_in_order_and_in_lines_that_fit(told: tuple[str, Path]) -> None:
-    said, _ = told
+def test_the_demo_tells_its_story_in_order_and_in_lines_that_fit(told: Told) -> None:
+    said = told.said
     places = [said.index(part) for part in PARTS]
     assert places == sorted(places)
     assert all(len(line) <= 80 for line in said[: places[-1]].split("\n"))
     assert "\x1b" not in said
 
 
-def test_the_seeds_reach_more_than_random_pages(told: tuple[str, Path]) -> None:
-    words = " ".join(told[0].split())
+def test_the_seeds_reach_more_than_random_pages(told: Told) -> None:
+    words = " ".join(told.said.split())
     chosen, by_chance = re.search(r"within 3 links: ([\d.]+) % .* at random reach (\d+) %", words).groups()
     assert number(chosen) > 90 > number(by_chance)
 
 
-def test_enough_is_proved_in_fewer_pages_than_breadth_first_needs(told: tuple[str, Path]) -> None:
-    words = " ".join(told[0].split())
-    lower, upper = map(
-        number, re.search(r"is proved after .*? at least ([\d.]+) %, at most ([\d.]+) %", words).groups()
-    )
-    assert 98 <= lower < upper < 100
-    found = {name: re.search(rf"{name} +([\d,]+) +([\d,]+) +98", told[0]) for name in ("certified", "breadth-first")}
+def test_enough_is_known_in_fewer_pages_than_breadth_first_needs(told: Told) -> None:
+    words = " ".join(told.said.split())
+    how = re.search(r"goal a coverage of 98 % is (measured, with 99.9 % confidence|proved), after asking for", words)[1]
+    lower, upper = map(number, re.search(r"proved: at least ([\d.]+) %, at most ([\d.]+) %", words).groups())
+    assert (lower >= 98) == (how == "proved")
+    assert 90 <= lower < upper < 100
+    known = r" +([\d,]+) +([\d,]+) +(?:measured|proved)"
+    found = {name: re.search(rf"{name}{known}", told.said) for name in ("certified", "breadth-first")}
     (ours, trapped), (simple, simple_trapped) = (map(number, found[name].groups()) for name in found)
     assert ours < simple
     assert trapped < simple_trapped
@@ -67,15 +98,15 @@ def test_enough_is_proved_in_fewer_pages_than_breadth_first_needs(told: tuple[st
     assert re.search(r"robots.txt forbids \d+ pages: up to 0\.\d\d % is out of reach", words)
 
 
-def test_the_refresh_finds_what_changed(told: tuple[str, Path]) -> None:
-    words = " ".join(told[0].split())
+def test_the_refresh_finds_what_changed(told: Told) -> None:
+    words = " ".join(told.said.split())
     assert re.search(r"\d+ pages are new, \d+ say something else, \d+ are gone", words)
     assert re.search(r"[\d,]+ looked at: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
 
 
-def test_the_world_sees_other_pages_first(told: tuple[str, Path]) -> None:
+def test_the_world_sees_other_pages_first(told: Told) -> None:
     """For each search: what is first by words, inside and outside; and the sentences say what the tables show."""
-    said, _ = told
+    said = told.said
     first = {}
     for query in ("bridge", "opening hours", "lantern festival"):
         table = said[said.index(f'"{query}": ') :].split("First inside:")[0]
@@ -90,10 +121,19 @@ def test_the_world_sees_other_pages_first(told: tuple[str, Path]) -> None:
         assert re.search(rf"First inside: {inside}, linked .*? First outside: {outside}, linked", part)
 
 
-def test_the_crawl_that_is_kept_can_be_searched(told: tuple[str, Path]) -> None:
-    said, folder = told
-    assert f"orienteer serve {folder}" in said
-    assert "The iron bridge" in orienteer("search", folder, "bridge", "--rank", "global").stdout
+def test_the_crawl_that_is_kept_can_be_searched(told: Told) -> None:
+    assert "The iron bridge" in orienteer("search", told.folder, "bridge", "--rank", "global").stdout
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_without_serve_it_says_how_to_see_it(is_kept: bool, tmp_path: Path) -> None:
+    folder, site, out = tmp_path / "kept", CommunitySite(), io.StringIO()
+    with FakeWeb(site) as web:
+        stage = Stage(site, web, tmp_path, folder, Console(file=out, width=200))
+        _say_how_to_see_it(stage, folder if is_kept else None, serve=False)
+    assert PARTS[-1] in out.getvalue()
+    assert (f"orienteer serve {folder} " in out.getvalue()) == is_kept
+    assert ("orienteer demo --serve " in out.getvalue()) != is_kept
 
 
 def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
@@ -101,25 +141,14 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
     assert "there is something already" in refused("demo", "--keep", tmp_path)
 
 
-def test_the_pages_stay_open() -> None:
-    command = [sys.executable, "-m", "orienteer", "demo", "--serve"]
-    with ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            assert process.stdout is not None
-            said = ""
-            for line in process.stdout:
-                said += line
-                if line.startswith("Ctrl-C"):
-                    break
-            town = re.search(r"The town itself: (\S+:(\d+)/)", said)
-            pages = re.search(r"is shown at http://127.0.0.1:(\d+)/", said)
-            assert fetch(int(town[2]), town[1])[0] == 200
-            status, _, body = fetch(int(pages[1]), f"http://127.0.0.1:{pages[1]}/?q=bridge&rank=global")
-            assert status == 200
-            assert b"The iron bridge" in body
-        finally:
-            process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) == 0
+def test_the_pages_stay_open(told: Told) -> None:
+    town = re.search(r"The town itself: (\S+:(\d+)/)", told.said)
+    pages = re.search(r"is shown at http://127.0.0.1:(\d+)/", told.said)
+    assert fetch(int(town[2]), town[1])[0] == 200
+    status, _, body = fetch(int(pages[1]), f"http://127.0.0.1:{pages[1]}/?q=bridge&rank=global")
+    assert status == 200
+    assert b"The iron bridge" in body
+    assert told.process.poll() is None
 
 
 def test_the_town_alone_can_be_crawled_as_it_says(tmp_path: Path) -> None:

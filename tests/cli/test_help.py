@@ -19,6 +19,7 @@ COMMANDS = [
     ["repair"],
     ["seeds"],
     ["estimate"],
+    ["survey"],
     ["index"],
     ["search"],
     ["serve"],

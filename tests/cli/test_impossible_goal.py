@@ -26,7 +26,19 @@ def site(rng: np.random.Generator) -> GraphSite:
 
 
 def command(web: FakeWeb, site: GraphSite, folder: Path, *more: str) -> list[str]:
-    polite = ["--connect-to", web.address, "--delay", "0", "--workers", "1", "--scope", "web", "--until", "0.9"]
+    polite = [
+        "--connect-to",
+        web.address,
+        "--delay",
+        "0",
+        "--workers",
+        "1",
+        "--scope",
+        "web",
+        "--until",
+        "0.9",
+        "--proof",
+    ]
     return ["crawl", hub(site), "-o", str(folder), *polite, *more]
 
 

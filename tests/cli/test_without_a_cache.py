@@ -13,6 +13,7 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.graph.synthetic import synthetic_web
 from tests.cli.live_process import without_patience
 
 NOBODY = 65534
@@ -97,7 +98,8 @@ def test_it_is_served(visitor: Visitor) -> None:
 @pytest.mark.usefixtures("crawled")
 def test_a_simulation_compiles_in_a_folder_that_is_gone_afterwards(visitor: Visitor) -> None:
     """What plain Python is not used for."""
-    visitor.run("graph", "generate", "g.npz", "--pages", "50", "--rng", "1")
-    stdout, stderr = visitor.run("simulate", "g.npz", "--budget", "5", "--json")
+    synthetic_web(50).save(visitor.folder / "g.npz")
+    # The policy with the fewest kernels.
+    stdout, stderr = visitor.run("simulate", "g.npz", "--policy", "breadth-first", "--budget", "5", "--json")
     assert '"n_fetched": 5' in stdout
     assert stderr == NOTICE

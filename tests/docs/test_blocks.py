@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +15,7 @@ from orienteer.fake_web.server import FakeWeb
 from tests.docs.blocks import Document, document, missing_line
 from tests.docs.example_site import ExampleSite
 from tests.docs.page_runner import PageRunner
-from tests.ready_process import client
+from tests.ready_process import ready
 
 pytestmark = pytest.mark.long
 
@@ -43,24 +40,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     folder = tmp_path_factory.mktemp("shop")
     tools = folder / "bin"
     tools.mkdir()
-    place = folder / "socket"
-    (tools / "orienteer").write_text(client(place))
-    (tools / "orienteer").chmod(0o755)
-    with (
-        FakeWeb(ExampleSite()) as web,
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.ready_process", place, web.address], cwd=ROOT,
-            stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "100"},
-        ) as process,
-    ):  # fmt: skip
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            with PageRunner(folder, tools) as runner:
-                runner._run_shell("orienteer crawl http://example.org --until 0.95 --index -q -o example")
-            yield Shop(tools, folder / "example", web.address)
-        finally:
-            process.kill()
+    with FakeWeb(ExampleSite()) as web:
+        (tools / "orienteer").write_text(ready().client(web.address))
+        (tools / "orienteer").chmod(0o755)
+        with PageRunner(folder, tools) as runner:
+            runner._run_shell("orienteer crawl http://example.org --until 0.95 --index -q -o example")
+        yield Shop(tools, folder / "example", web.address)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

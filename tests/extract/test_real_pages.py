@@ -17,7 +17,7 @@ from orienteer.files.compressed import zstd
 from tests.conftest import SHARED_DATA
 from tests.extract.tree_links import tree_links
 
-COMPARE_ONE_OF = 4  # 1 compares all pages, which takes a minute
+COMPARE_ONE_OF = 8  # 1 compares all pages, which takes a minute
 
 
 @pytest.fixture(scope="module")

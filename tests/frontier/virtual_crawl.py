@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
@@ -28,7 +29,7 @@ class VirtualCrawl:
         self.links, self.workers, self.latency_s, self.delay_s = links, workers, latency_s, delay_s
         self.pages: list[Page] = []
         self.hosts: list[str] = []
-        self.host_of_page: list[int] = []
+        self.host_of_page = array("i")
         self._page_ids: dict[Page, int] = {}
         self._host_ids: dict[str, int] = {}
         self._number(seed)

@@ -30,7 +30,7 @@ from tests.live.live_crawls import Tables, Told, crawled, hub, renumbered
 from tests.live.test_live_log import log_of
 
 UNTIL = 0.9
-ONE_WORKER: Tables = {"crawl": {"robots": True, "workers": 1, "until": UNTIL}}
+ONE_WORKER: Tables = {"crawl": {"robots": True, "workers": 1, "until": UNTIL, "proof": True}}
 
 
 def closed_site(rng: np.random.Generator, n_pages: int = 150) -> GraphSite:

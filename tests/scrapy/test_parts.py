@@ -61,6 +61,8 @@ def test_a_project_says_nothing_or_all() -> None:
         ("CLOSESPIDER_COVERAGE", 98, "CLOSESPIDER_COVERAGE: until is 98.0; a coverage lies between 0 and 1"),
         ("CLOSESPIDER_COVERAGE", "most", "CLOSESPIDER_COVERAGE is 'most'; it must be a number"),
         ("ORIENTEER_DAMPING", 1, "ORIENTEER_DAMPING: damping is 1.0"),
+        ("ORIENTEER_CONFIDENCE", 99.9, "ORIENTEER_CONFIDENCE: confidence is 99.9; it must be at least 0.5 and below 1"),
+        ("ORIENTEER_CONFIDENCE", "very", "ORIENTEER_CONFIDENCE is 'very'; it must be a number"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_name(name: str, value: Any, message: str) -> None:

@@ -16,6 +16,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.graph.synthetic import synthetic_web
+from tests.live.live_crawls import hub
 from tests.scrapy.projects import ASYNCIO, CLASSIC, ONE_LINE, Project
 
 pytestmark = pytest.mark.long
@@ -76,6 +77,25 @@ def test_it_stops_when_the_coverage_is_proved_and_that_is_true(tmp_path: Path) -
     rank = ori.pagerank(SITE.graph, [SITE.page_of(url) for url in STARTS], tolerance=1e-10)
     truth = rank[[SITE.page_of(url) for url in set(asked)]].sum()
     assert truth >= stats["orienteer/coverage_lower"] - 1e-6
+
+
+def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path) -> None:
+    site, until = GraphSite(synthetic_web(5000, rng=5)), 0.8
+    start = hub(site)
+    with FakeWeb(site) as web:
+        measured = {"CLOSESPIDER_COVERAGE": until, "ORIENTEER_CONFIDENCE": 0.999, "JOBDIR": str(tmp_path / "job")}
+        project = Project(web, tmp_path, "follow", [start], CONCURRENT_REQUESTS=8, **measured)
+        stats = project.run()
+        asked = {f"http://{host}{target}" for _, host, target in web.requests}
+    assert stats["reason"] == "closespider_coverage"
+    assert stats["orienteer/measured/evidence"] == 1
+    assert stats["orienteer/measured/lower"] == until > stats["orienteer/coverage_lower"]
+    assert stats["orienteer/measured/walks"] > 10
+    assert stats["orienteer/measured/confidence"] == 0.999
+    rank = ori.pagerank(site.graph, [site.page_of(start)], tolerance=1e-10)
+    assert rank[[site.page_of(url) for url in asked]].sum() >= until
+    assert project.item_urls() >= asked, "pages for walks go through the spider's own callbacks"
+    assert "ERROR" not in project.log()
 
 
 def test_what_servers_answer(tmp_path: Path) -> None:

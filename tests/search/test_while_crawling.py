@@ -25,7 +25,7 @@ from tests.search.small_webs import HandmadeCrawl, page
 pytestmark = pytest.mark.long
 
 N_PEOPLE = 50
-N_PAGES = 240
+N_PAGES = 120
 BIRDS = ("heron", "kingfisher", "bittern", "wagtail")
 QUERIES = (*BIRDS, "a bird", '"a bird by the river"', "bird -heron", "site:birds.test wagtail", "herron", "number7")
 

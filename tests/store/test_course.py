@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,21 @@ def test_points_are_read_as_they_were_written(path: Path) -> None:
         course.add(each)
     assert read_course(path) == points
     assert Course(path, 9).points == points
+
+
+def test_what_is_measured_stays_inside_and_older_files_have_none(path: Path) -> None:
+    points = [point(0), point(5, measured=0.6), point(9, measured=0.61, claimed=0.5)]
+    course = Course(path, 0)
+    for each in points:
+        course.add(each)
+    assert read_course(path) == points
+    older = [json.loads(line) for line in path.read_text().splitlines()]
+    for values in older:
+        del values["measured"], values["claimed"]
+    path.write_text("".join(json.dumps(values) + "\n" for values in older))
+    assert read_course(path) == [point(0), point(5), point(9)]
+    path.write_text(point(3, measured=1.5).line() + point(4, claimed=-0.1).line() + point(5).line())
+    assert positions(path) == [5]
 
 
 @given(steps=st.lists(st.integers(1, 5000), min_size=1, max_size=1500))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,7 +41,21 @@ def test_the_band_lies_between_the_bounds() -> None:
     assert chart.summary == (
         "Coverage by pages fetched. After 100 pages at least 75.00 %, at most 95.00 % is proved; the goal is 90 %."
     )
-    assert json.loads(chart.data)[-1] == [100, 0.75, 0.95, 2.0]
+    assert json.loads(chart.data)[-1] == [100, 0.75, 0.95, 2.0, None]
+
+
+def test_what_is_measured_is_a_line_that_ends_in_what_is_claimed() -> None:
+    walked = [COURSE[0], replace(COURSE[1], measured=0.8), replace(COURSE[2], measured=0.91, claimed=0.9)]
+    chart = band_chart(walked, 0.9, None)
+    assert chart is not None
+    assert corners(chart.measured) == [(500, 200), (1000, 90)]
+    assert corners(chart.claimed) == [(1000, 100), (1000, 50)]
+    assert (chart.at_least, chart.has_measured) == ("90 %", True)
+    assert "95.00 % is proved; about 91.0 % is measured, at least 90 %; the goal is 90 %." in chart.summary
+    assert [values[4] for values in json.loads(chart.data)] == [None, 0.8, 0.91]
+    chart = band_chart(walked[:2], 0.9, None)
+    assert chart is not None
+    assert (chart.measured, chart.claimed, chart.at_least) == ("", "", ""), "a point is no line, and claims nothing"
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,12 @@ def compare(
     levels: str = typer.Option("0.9,0.98,0.99", help="Shares of the rank to count the fetches until."),
     whole: bool = typer.Option(False, "--whole", help="Fetch on when the highest level is proved; can be slow."),
     uniform: bool = typer.Option(False, "--uniform", help="Count by uniform PageRank, too; see --whole."),
+    confidence: float | None = typer.Option(
+        None,
+        help="Count until the coverage is measured by random walks, too: how sure, such as 0.999. On large graphs it "
+        "takes its time.",
+    ),
+    rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
     labels: Path | None = typer.Option(
         None, help="Compare focused policies: a file of lines PAGE RELEVANCE (0 to 1; pages not named: 0)."
     ),
@@ -87,7 +93,7 @@ def compare(
         compare_harvests.compare(asked, specs, model, plot, json)
         return
     shares = comparing.checked_levels(_numbers(levels))
-    Goal(None, budget)
+    Goal(None, budget, confidence=confidence)
     if plot:
         from orienteer.evaluate import report
 
@@ -98,7 +104,7 @@ def compare(
         weights = trust_option.trust_named(web, trust, progress)
         found = comparing.compare(
             web, specs, weights, damping=damping, levels=shares, budget=budget, whole=whole, uniform=uniform,
-            progress=progress,
+            confidence=confidence, rng=rng, progress=progress,
         )  # fmt: skip
         written = [str(new) for path in plot for new in report.write_plots(found, path)]
     if json:
@@ -134,9 +140,12 @@ def _print(found: Comparison) -> None:
     else:
         for group in [*groups, costs]:
             out.print(_table(found, group))
+    is_measured = "measured" in found.measures
+    walked = " measured: by random walks, or by the certificate, whichever was first." if is_measured else ""
     out.print(
         "actual: by the true rank of the pages fetched; own: by what the policy itself proves; cert.: by the "
-        f"certificate. {_NEVER}: not in this run, or it proves nothing. CPU and memory are those of the whole run."
+        f"certificate.{walked} {_NEVER}: not in this run, or it proves nothing. CPU and memory are those of the whole "
+        "run."
     )
 
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.goal_option import BUDGET_HELP, OF_REACHABLE_HELP, UNTIL_HELP, GoalOptions
+from orienteer.cli.goal_option import (
+    BUDGET_HELP,
+    CONFIDENCE_HELP,
+    OF_REACHABLE_HELP,
+    PROOF_HELP,
+    UNTIL_HELP,
+    GoalOptions,
+)
 from orienteer.cli.hook_option import HOOK
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
@@ -37,6 +44,8 @@ def crawl(
     of_reachable: bool | None = typer.Option(
         None, "--of-reachable/--of-everything", help=OF_REACHABLE_HELP, rich_help_panel=_GOAL
     ),
+    confidence: float | None = typer.Option(None, help=CONFIDENCE_HELP, rich_help_panel=_GOAL),
+    proof: bool | None = typer.Option(None, "--proof/--measured", help=PROOF_HELP, rich_help_panel=_GOAL),
     policy: str | None = typer.Option(
         None,
         "--policy",
@@ -145,7 +154,9 @@ def crawl(
     json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display.", rich_help_panel=_OUTPUT),
 ) -> None:
-    """Crawl the web from start pages: politely, durably, until enough is proved to be fetched.
+    """Crawl the web from start pages: politely, durably, until enough is fetched.
+
+    With --until the coverage is measured by random walks, and proved: the crawl stops by what comes first.
 
     Run the same command again to resume, after any kind of stop. Ctrl-C finishes what is under way;
     a second Ctrl-C stops at once.
@@ -168,7 +179,7 @@ def crawl(
     given: dict[str, dict[str, Any]] = {
         "crawl": {
             "policy": policy, "damping": damping, "until": goal.until, "budget": goal.budget,
-            "by_certificate": by_certificate, "of_reachable": of_reachable,
+            "by_certificate": by_certificate, "of_reachable": of_reachable, "confidence": confidence, "proof": proof,
             "workers": workers, "robots": None if ignore_robots is None else not ignore_robots, "sitemaps": sitemaps,
             "duplicates": duplicates, "near_duplicates": near_duplicates,
         },

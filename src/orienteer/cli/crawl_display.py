@@ -40,10 +40,12 @@ from orienteer.inspect.status_in_words import (
     share_in_words,
     supposed,
 )
+from orienteer.inspect.surveyed import surveyed
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
+    from orienteer.graph.survey.measured import Measured
     from orienteer.live.figures import Figures
     from orienteer.live.session import Report
 
@@ -146,8 +148,9 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     proved = figures.certificate
     rows = facts_grid()
     rows.expand = True
-    rows.add_row("coverage", CoverageBar(proved, figures.until))
+    rows.add_row("coverage", CoverageBar(proved, figures.until, figures.measured))
     add_fact(rows, "", _bounds(figures))
+    add_fact(rows, "", _measured(figures))
     add_fact(rows, "", out_of_reach(proved))
     add_fact(rows, "goal", _impossible(figures))
     add_fact(rows, "" if figures.goal_is_impossible else "goal", _other_goal(figures))
@@ -172,6 +175,7 @@ def progress_line(folder: Path, figures: Figures, stop_wanted: int = 0) -> str:
         f"{counted(figures.n_frontier, 'page')} waiting",
         f"{figures.pages_per_s:.1f} pages/s",
         f"coverage {_bounds(figures)}",
+        _measured(figures),
         f"running for {duration(figures.elapsed_s)}",
         f"left: {_left(figures)}",
         "stopping" if stop_wanted else "",
@@ -180,23 +184,26 @@ def progress_line(folder: Path, figures: Figures, stop_wanted: int = 0) -> str:
 
 
 class CoverageBar:
-    """The bounds as a bar: what is proved, what may be covered besides, and a mark at the goal.
+    """The bounds as a bar: what is proved, what may be covered besides, and marks at what is measured and at the goal.
 
-    The proved part touches the mark only once the goal is proved.
+    The proved part touches the mark of the goal only once the goal is proved.
     """
 
-    def __init__(self, proved: Certificate, until: float | None) -> None:
+    def __init__(self, proved: Certificate, until: float | None, measured: Measured | None = None) -> None:
         self._proved = proved
         self._until = until
+        self._measured = measured
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        is_, may_be, is_not, mark = "#=.|" if options.ascii_only else "█▒·┃"
+        is_, may_be, is_not, mark, about = "#=.|*" if options.ascii_only else "█▒·┃◆"
         width = options.max_width
         n_proved = int(self._proved.lower * width)
         n_possible = min(math.ceil(self._proved.upper * width), width)
         cells = [(is_, "green")] * n_proved
         cells += [(may_be, "yellow")] * (n_possible - n_proved)
         cells += [(is_not, "dim")] * (width - len(cells))
+        if self._measured is not None:
+            cells[min(int(self._measured.estimate * width), width - 1)] = (about, "cyan")
         if self._until is not None:
             cells[min(int(self._until * width), width - 1)] = (mark, "bold")
         yield Text.assemble(*cells, no_wrap=True)
@@ -222,7 +229,8 @@ def _report_rows(report: Report) -> Table:
     rows = facts_grid()
     style = "green" if report.goal_reached else "yellow"
     verdict = "reached" if report.goal_reached else "not reached"
-    why = ending(report.stopped_because, figures.until, figures.budget, figures.of_reachable)
+    walked = surveyed(figures.as_dict())
+    why = ending(report.stopped_because, figures.until, figures.budget, figures.of_reachable, walked)
     if report.n_given_up and report.stopped_because == StopReason.FRONTIER_EMPTY:
         n_pages = counted(report.n_given_up, "page was", "pages were")
         why += f"; {n_pages} given up because their hosts could not be reached"
@@ -230,8 +238,9 @@ def _report_rows(report: Report) -> Table:
     if report.lost_seeds:
         add_fact(rows, "seeds lost", lost_in_words(report.lost_seeds))
     if report.library is None:
-        add_fact(rows, "coverage", certificate_in_words(figures.certificate))
+        add_fact(rows, "coverage", _proved(figures) + certificate_in_words(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))
+        add_fact(rows, "", _measured(figures))
         add_fact(rows, "supposed", supposed(figures.certificate))
         add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
     else:
@@ -239,6 +248,7 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, "supposed", supposed(report.library))
         add_fact(rows, f"epoch {figures.epoch}", epoch_in_words(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))
+        add_fact(rows, "", _measured(figures))
         add_fact(rows, "pages", _pages(figures))
         add_fact(rows, "", kept_in_words(figures.visits, report.refresh))
     add_fact(rows, "on topic", _on_topic(figures))
@@ -280,7 +290,7 @@ def _ways_on(report: Report) -> list[tuple[str, str]]:
         return [("", "resume it")]
     if why == StopReason.BUDGET:
         return [(f" --budget {2 * figures.n_done}", "fetch more pages"), (" --until 1", "fetch everything")]
-    if why in (StopReason.COVERAGE, StopReason.REACHABLE) and figures.n_frontier:
+    if why in (StopReason.COVERAGE, StopReason.MEASURED, StopReason.REACHABLE) and figures.n_frontier:
         return [(" --until 1", "fetch the rest, too"), (" --refresh", "later: see what has changed")]
     return [(" --refresh", "try the others again" if report.n_given_up else "later: see what has changed")]
 
@@ -289,9 +299,21 @@ def _bounds(figures: Figures) -> str:
     proved, until = figures.certificate, figures.until
     if until is None:
         return interval(proved)
+    how = _proved(figures)
     is_partial = figures.of_reachable or figures.goal_is_impossible
     reachable = f", at least {percent(proved.of_reachable)} of what is reachable" * is_partial
-    return f"{interval(proved)}{reachable}, goal {share_in_words(until, is_partial)}"
+    return f"{how}{interval(proved)}{reachable}, goal {share_in_words(until, is_partial)}"
+
+
+def _proved(figures: Figures) -> str:
+    """Where something is measured besides, it is said what is proved."""
+    return "proved: " if figures.measured is not None else ""
+
+
+def _measured(figures: Figures) -> str:
+    """What walks say; nothing before the first of them has ended."""
+    walked = surveyed(figures.as_dict()) if figures.measured is not None else None
+    return "" if walked is None else walked.in_words()
 
 
 def _impossible(figures: Figures) -> str:

@@ -14,7 +14,9 @@ from orienteer.cli.demo_stage import Stage, watching
 from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
 from orienteer.errors import OrienteerError
 from orienteer.graph.coverage import percent
-from orienteer.inspect.status_in_words import certificate_in_words
+from orienteer.inspect.status_in_words import certificate_in_words, ending
+from orienteer.inspect.surveyed import surveyed
+from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
     from orienteer.live.session import Report
@@ -28,6 +30,7 @@ _AT_MOST = 8000  # pages: whoever cannot prove enough must not stay in the calen
 _KILLED_AFTER = 250  # pages
 _PATIENCE_S = 60.0  # for them
 _CALENDAR = "/calendar/"
+_KNOWN_BY = {StopReason.COVERAGE: "proved", StopReason.MEASURED: "measured"}
 
 
 def choose_seeds(stage: Stage) -> StartPages:
@@ -71,7 +74,8 @@ def crawl_and_compare(stage: Stage, start: StartPages) -> None:
     """Part 2: the crawl, killed and resumed; and the same in the simplest order."""
     stage.begin("2. What to fetch next, and when to stop")
     stage.say(
-        f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is proved to be fetched."
+        f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is fetched: measured by "
+        "random walks, or proved, whichever comes first."
     )
     killed = _killed(stage, start)
     goal = {"until": GOAL, "budget": _AT_MOST}
@@ -140,8 +144,11 @@ def _tell_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     rows = facts_grid()
     add_fact(rows, "killed", _after_the_kill(stage, killed))
     proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
-    reached = "is proved" if report.goal_reached else f"is not proved ({report.stopped_because})"
-    add_fact(rows, "goal", f"{goal_share(GOAL)} {reached} after asking for {figures.n_done:,} pages: {proof}")
+    walked = surveyed(figures.as_dict())
+    why = ending(report.stopped_because, GOAL, _AT_MOST, walked=walked)
+    add_fact(rows, "goal", f"{why}, after asking for {counted(figures.n_done, 'page')}")
+    add_fact(rows, "", "" if walked is None or walked.measured is None else walked.in_words())
+    add_fact(rows, "", f"proved: {proof}")
     add_fact(rows, "left out", f"all that waits in the frontier can cost {percent(proved.frontier, up=True)} at most")
     trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and they never end"
     add_fact(rows, "a trap", trap)
@@ -188,21 +195,28 @@ def _failures(folder: Path) -> str:
 
 
 def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) -> None:
-    headings = [("order", False), ("pages asked for", True), ("of the calendar", True), ("proved", True)]
+    headings = [
+        ("order", False),
+        ("pages asked for", True),
+        ("of the calendar", True),
+        (f"{goal_share(GOAL)} is", False),
+    ]
     table = display.columns_table(None, *headings)
     for name, report, folder in (("certified", ours, stage.folder), ("breadth-first", simple, simple_folder)):
         figures = report.figures
         n_calendar = _calendar_pages(folder)[0]
-        table.add_row(name, f"{figures.n_done:,}", f"{n_calendar:,}", percent(figures.certificate.lower))
+        table.add_row(
+            name, f"{figures.n_done:,}", f"{n_calendar:,}", _KNOWN_BY.get(report.stopped_because, "not known")
+        )
     stage.show(table)
     if not (ours.goal_reached and simple.goal_reached):
         who = "Breadth-first" if ours.goal_reached else "Not every order"
-        verb = "had not proved" if ours.goal_reached else "proved"
+        verb = "had not come to" if ours.goal_reached else "came to"
         stage.say(f"{who} {verb} {goal_share(GOAL)} within {_AT_MOST:,} pages.")
         return
     ratio = simple.figures.n_done / ours.figures.n_done
     stage.say(
-        f"Breadth-first, the simplest order, needs {ratio:.1f} times as many pages to prove as much."
+        f"Breadth-first, the simplest order, needs {ratio:.1f} times as many pages to know as much."
         if ratio >= 1.05
         else "Breadth-first was as good here."
     )

@@ -100,12 +100,36 @@ def metrics(figures: Figures) -> Iterator[Metric]:
     yield _single(Gauge, "unknown_mass", "Mass behind links that are not known.", proved.unknown)
     about = "Share of the reachable rank proved to be on fetched pages."
     yield _single(Gauge, "coverage_of_reachable", about, proved.of_reachable)
+    yield from _survey(figures)
     about = "1 where the coverage that is asked for can never be proved, 0 elsewhere."
     yield _single(Gauge, "goal_is_impossible", about, float(figures.goal_is_impossible))
     yield _family(Counter, "outcomes_total", "Answers in this run, by outcome.", "outcome", figures.outcomes)
     yield _single(Gauge, "epoch", "Number of the epoch; 0 is the first crawl.", figures.epoch)
     yield _family(Counter, "visits_total", "Pages in a refresh, by what was found.", "kind", figures.visits)
     yield _single(Gauge, "elapsed_seconds", "Time since this run began.", figures.elapsed_s)
+
+
+def _survey(figures: Figures) -> Iterator[Metric]:
+    """What random walks say. The lower and the upper bound are claimed with the confidence once the evidence is 1."""
+    from prometheus_client.core import CounterMetricFamily as Counter
+    from prometheus_client.core import GaugeMetricFamily as Gauge
+
+    measured = figures.measured
+    if figures.evidence is None:
+        return
+    about = "How far the random walks are towards the goal; at 1 it is reached."
+    yield _single(Gauge, "measured_evidence", about, figures.evidence)
+    if measured is None:
+        return
+    yield _single(Gauge, "measured_coverage", "Coverage as random walks estimate it.", measured.estimate)
+    about = "The goal once the walks have reached it, what is proved until then."
+    yield _single(Gauge, "measured_coverage_lower", about, measured.lower)
+    about = "Coverage that fetched pages can have at most."
+    yield _single(Gauge, "measured_coverage_upper", about, measured.upper)
+    about = "Confidence with which the goal is reached once the evidence is 1."
+    yield _single(Gauge, "measured_confidence", about, measured.confidence)
+    yield _single(Counter, "walks_total", "Random walks that have ended.", measured.n_walks)
+    yield _single(Counter, "probes_total", "Pages that random walks have needed.", measured.n_probes)
 
 
 def _single(kind: Kind, name: str, about: str, value: float) -> Metric:

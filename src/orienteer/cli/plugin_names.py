@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import pkgutil
 from typing import Any
 
@@ -75,6 +74,8 @@ def without_types_of_flags(parameters: list[Any]) -> list[Any]:
 
 def _plugins(group: str) -> list[str]:
     """The names that other packages add; what is heavy is imported only where there are any."""
+    import importlib.metadata
+
     try:
         if not importlib.metadata.entry_points(group=group):
             return []

@@ -8,6 +8,8 @@ import typer
 
 from orienteer.cli import display, order_file
 from orienteer.cli.goal_option import OF_REACHABLE_HELP
+from orienteer.cli.wording import goal_share
+from orienteer.pages.stop_reason import StopReason
 
 
 def replay(
@@ -19,6 +21,10 @@ def replay(
         False, "--by-certificate", help="Stop by the certificate, whatever the policy."
     ),
     of_reachable: bool = typer.Option(False, "--of-reachable", help=OF_REACHABLE_HELP),
+    confidence: float | None = typer.Option(
+        None, help="Measure the coverage, too, by random walks, and stop by what comes first: how sure, such as 0.999."
+    ),
+    rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
     seed: list[str] = typer.Option([], help="Where to start, for archives that are not of a crawl folder."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -32,12 +38,13 @@ def replay(
     Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
     """
     from orienteer.inspect.replay import replay as replayed
+    from orienteer.inspect.surveyed import measured_in_words
 
     order_file.check_place(order_out)
     with display.progress_bar() as progress:
         result = replayed(
-            source, policy, until, budget, by_certificate=by_certificate, of_reachable=of_reachable, seeds=seed,
-            progress=progress,
+            source, policy, until, budget, by_certificate=by_certificate, of_reachable=of_reachable,
+            confidence=confidence, rng=rng, seeds=seed, progress=progress,
         )  # fmt: skip
         if order_out is not None:
             order_file.write_order(order_out, result.order, result.urls)
@@ -49,6 +56,7 @@ def replay(
         "stopped_because": result.stopped_because,
         "goal_reached": result.goal_reached,
         "certificate": result.certificate.as_dict(),
+        "measured": None if result.measured is None else result.measured.as_dict(),
     }
     if json:
         display.print_json(facts)
@@ -60,6 +68,8 @@ def replay(
         table.add_row("blocked in the crawl", f"{result.n_blocked:,}")
         table.add_row("stopped because", result.stopped_because + ("" if result.goal_reached else ", before its goal"))
         table.add_row("certificate", str(result.certificate))
+        if until is not None and result.measured is not None and result.stopped_because == StopReason.MEASURED:
+            table.add_row("measured", measured_in_words(result.measured, goal_share(until)))
         display.console().print(table)
     if not result.goal_reached:
         raise typer.Exit(3)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from orienteer.evaluate.cost import Cost
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.survey.measured import Measured
     from orienteer.policies.policy import Policy
     from orienteer.progress import Progress
 
@@ -34,6 +35,10 @@ def simulate(
     ),
     settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
+    confidence: float | None = typer.Option(
+        None, help="Measure the coverage, too, by random walks, and stop by what comes first: how sure, such as 0.999."
+    ),
+    rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
     by_certificate: bool = typer.Option(
         False, "--by-certificate", help="Stop by the certificate, whatever the policy."
@@ -63,7 +68,7 @@ def simulate(
     # What can be wrong without looking at the graph is said before it is read.
     name, _, in_name = policy.partition(":")
     spec = PolicySpec.of_texts(name, [*(part for part in in_name.split(",") if part.strip()), *settings])
-    goal = Goal(until, budget, by_certificate)
+    goal = Goal(until, budget, by_certificate, confidence=confidence)
     politeness = None if delay is None else Politeness(delay_s=delay)
     _check_time(workers, latency)
     order_file.check_place(order_out)
@@ -71,10 +76,10 @@ def simulate(
         web = loaded_web(graph, format, progress)
         page = None if explain is None else page_named(web, explain)
         weights = trust_option.trust_named(web, trust, progress)
-        takes_time = workers > 1 or politeness is not None or latency > 0
+        takes_time = workers > 1 or politeness is not None or latency > 0 or confidence is not None
         warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
         chosen = spec.make(damping)
-        trace, cost = _run(web, chosen, weights, goal, (workers, politeness, latency), progress)
+        trace, cost = _run(web, chosen, weights, goal, (workers, politeness, latency), rng, progress)
         facts = {"policy": str(spec)} | _facts(trace, goal, chosen.proves, weights, progress)
         facts["cpu_s"] = round(cost.cpu_s, 4)
         if order_out is not None:
@@ -83,7 +88,7 @@ def simulate(
     if json:
         display.print_json(facts if explanation is None else facts | {"explain": _as_dict(web, explanation)})
     else:
-        _print_facts(facts)
+        _print_facts(facts, trace.measured)
         if explanation is not None:
             _print_explanation(web, explanation, trace.n_fetched)
         if isinstance(chosen, FocusedPolicy):
@@ -107,6 +112,7 @@ def _run(
     trust: NDArray[np.float64],
     goal: Goal,
     time: tuple[int, Politeness | None, float],
+    rng: int,
     progress: Progress,
 ) -> tuple[Trace, Cost]:
     """Simulate, and measure what it cost."""
@@ -117,7 +123,7 @@ def _run(
     with measured() as cost:
         trace = simulated(
             web, policy, trust, goal.until, goal.budget, by_certificate=goal.by_certificate, workers=workers,
-            politeness=politeness, latency_s=latency, progress=progress,
+            politeness=politeness, latency_s=latency, confidence=goal.confidence, rng=rng, progress=progress,
         )  # fmt: skip
     return trace, cost
 
@@ -140,6 +146,7 @@ def _facts(trace: Trace, goal: Goal, proves: bool, trust: NDArray[np.float64], p
         "goal_reached": goal.is_reached(trace.stopped_because, trace.n_fetched),
         "own_guarantee": _own_guarantee(trace, proves, goal),
         "certificate": {"lower": bounds.lower, "upper": bounds.upper, "text": str(bounds)},
+        "measured": None if trace.measured is None else trace.measured.as_dict(),
         "true_coverage": float(rank[trace.order].sum()),
         "n_pushes": trace.n_pushes,
         "n_links_read": trace.n_links_read,
@@ -158,13 +165,18 @@ def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:
     return None if goal.by_certificate else trace.proved
 
 
-def _print_facts(facts: dict[str, Any]) -> None:
+def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
     """The figures as people read them."""
     from rich.table import Table
 
     from orienteer.graph.coverage import percent
+    from orienteer.inspect.surveyed import measured_in_words
+    from orienteer.pages.stop_reason import StopReason
+    from orienteer.wording import goal_share
 
-    own = facts["own_guarantee"]
+    own, claimed = facts["own_guarantee"], ""
+    if facts["stopped_because"] == StopReason.MEASURED:
+        claimed = goal_share(facts["until"])
     share = display.share(facts["n_fetched"], facts["n_pages"])
     rows = {
         "policy": facts["policy"],
@@ -173,10 +185,11 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "stopped because": facts["stopped_because"] + ("" if facts["goal_reached"] else ", before its goal"),
         "policy's own proof": "" if own is None else f"at least {percent(own)}, while it crawled",
         "certificate": f"{facts['certificate']['text']} of all rank: the best that the links prove",
+        "measured": "" if measured is None else measured_in_words(measured, claimed),
         "true coverage": f"{100 * facts['true_coverage']:.2f} % (known in a simulation only)",
         "pushes": f"{facts['n_pushes']:,}, which read {facts['n_links_read']:,} links" if facts["n_pushes"] else "",
         "CPU time": f"{facts['cpu_s']:.2f} s",
-        "virtual time": f"{facts['virtual_s']:,.1f} s" if "virtual_s" in facts else "",
+        "virtual time": f"{facts['virtual_s']:,.1f} s" if facts.get("virtual_s") else "",
     }
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)

@@ -283,6 +283,10 @@ class Crawl:
         self.frontier.release(int(self.web.hosts[page]), now, page=page)
         self._put_off.add(page)
 
+    def is_probe(self, page: int) -> bool:
+        """Whether a walk of the survey waits for this page."""
+        return page in self._probes
+
     def waiting(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """All pages that are not done, with their priorities: the frontier, and what is in flight."""
         pages, priorities = self.frontier.all()
@@ -316,6 +320,7 @@ class Crawl:
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
         self.frontier = Frontier(self.frontier.politeness)
         self.frontier.put(*waiting, self.web.hosts[waiting[0]])
+        self._probes = set() if self.survey is None else self.survey.needed()
 
     def begin_survey(self, start: SurveyStart) -> None:
         """Measure from now on; an earlier survey is forgotten, with its walks.

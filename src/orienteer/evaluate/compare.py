@@ -5,7 +5,9 @@ count the fetches until
 
 - *actual*: the pages fetched hold that share of the true rank;
 - *own*: the policy itself has proved it, where it proves anything;
-- *certified*: the certificate, the best bound that the links seen so far allow, has proved it.
+- *certified*: the certificate, the best bound that the links seen so far allow, has proved it;
+- *measured*: random walks, whose pages count, have measured it, or it was proved, whichever came first. That is another
+  crawl for each level, step by step; it is done where a `confidence` is asked for.
 
 A policy runs until it has proved the highest level itself (the certificate has then, too: it is the better bound), or,
 proving nothing itself, until the certificate has. It stops earlier at the budget, or where nothing is left to fetch.
@@ -42,6 +44,7 @@ LEVELS = (0.90, 0.98, 0.99)
 _TRUTH = 1e-10  # L1 error of the ranks that everything is measured by
 _CURVE_POSITIONS = 240
 _CERTIFICATE_POSITIONS = 60  # each costs pushes
+_MEASURES = ("actual", "own", "certified", "measured", "uniform")
 _STEPS = 1000  # of progress, for each policy
 
 
@@ -49,8 +52,9 @@ _STEPS = 1000  # of progress, for each policy
 class PolicyResult:
     """One policy's crawl.
 
-    `fetches` has, by measure (actual, own, certified, uniform), the fetches until each level, None for never. `curves`
-    are actual, own (where `proves`), lower and upper (the certificate's bounds), and uniform (where it was asked for).
+    `fetches` has, by measure (actual, own, certified, measured, uniform), the fetches until each level, None for never.
+    `curves` are actual, own (where `proves`), lower and upper (the certificate's bounds), and uniform (where it was
+    asked for).
     """
 
     policy: str
@@ -95,7 +99,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What was counted: actual, own, certified, and perhaps uniform."""
+        """What was counted: actual, own, certified, and perhaps measured and uniform."""
         return tuple(self.results[0].fetches)
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,11 +126,14 @@ def compare(
     budget: int | None = None,
     whole: bool = False,
     uniform: bool = False,
+    confidence: float | None = None,
+    rng: int = 0,
     progress: Progress = silent,
 ) -> Comparison:
     """Run the policies (all but the focused ones, if none is named) from the same trusted pages.
 
-    `uniform` also counts the rank of a surfer who may start anywhere. `whole` fetches on to the budget or the end.
+    `uniform` also counts the rank of a surfer who may start anywhere. `whole` fetches on to the budget or the end. With
+    a `confidence` the coverage is also measured by random walks, whose random numbers begin at `rng`.
 
     >>> found = compare(shapes.star(9), ["rankmass", "random"], trust=[0], levels=[0.5])
     >>> [(result.policy, result.fetches["actual"]) for result in found.results]
@@ -134,7 +141,7 @@ def compare(
     """
     specs = _specs(policies)
     levels = checked_levels(levels)
-    goal = Goal(None if whole else levels[-1], budget)
+    goal = Goal(None if whole else levels[-1], budget, confidence=confidence)
     weights = trust_vector(graph.n_pages, trust)
     truths = {"actual": pagerank(graph, weights, damping, _TRUTH, progress=progress)}
     if uniform:
@@ -142,7 +149,7 @@ def compare(
     results = []
     for k, spec in enumerate(specs):
         watch = _part_of(progress, str(spec), k, len(specs))
-        results.append(_result(graph, spec, weights, damping, goal, levels, truths, watch))
+        results.append(_result(graph, spec, weights, damping, goal, levels, truths, rng, watch))
     most = max(result.n_fetched for result in results)
     return Comparison(
         n_pages=graph.n_pages,
@@ -164,6 +171,7 @@ def _result(
     goal: Goal,
     levels: tuple[float, ...],
     truths: dict[str, NDArray[np.float64]],
+    rng: int,
     progress: Progress,
 ) -> PolicyResult:
     """Run one policy and measure it."""
@@ -177,6 +185,9 @@ def _result(
     fetches = {name: tuple(first_reaching(values, level) for level in levels) for name, values in after_each.items()}
     fetches.setdefault("own", (None,) * len(levels))
     fetches["certified"] = tuple(trace.fetches_until(level) for level in levels)
+    if goal.confidence is not None:
+        run = (graph, spec, trust, damping, goal)
+        fetches["measured"] = tuple(_fetches_until_measured(*run, level, rng, progress) for level in levels)
     positions = sample_positions(trace.n_fetched, _CURVE_POSITIONS)
     curves = {name: Curve.sampled(values, positions) for name, values in after_each.items()}
     return PolicyResult(
@@ -185,9 +196,20 @@ def _result(
         n_fetched=trace.n_fetched,
         stopped_because=trace.stopped_because,
         cost=cost,
-        fetches={name: fetches[name] for name in ("actual", "own", "certified", "uniform") if name in fetches},
+        fetches={name: fetches[name] for name in _MEASURES if name in fetches},
         curves=curves | _certificate_curves(trace),
     )
+
+
+def _fetches_until_measured(
+    graph: LinkGraph, spec: PolicySpec, trust: NDArray[np.float64], damping: float, goal: Goal, level: float, rng: int,
+    progress: Progress,
+) -> int | None:  # fmt: skip
+    """Another crawl, which stops by walks or proof at this level; None if it ends before."""
+    trace = simulate(
+        graph, spec.make(damping), trust, level, goal.budget, confidence=goal.confidence, rng=rng, progress=progress
+    )
+    return trace.n_fetched if trace.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE) else None
 
 
 def _certificate_curves(trace: Trace) -> dict[str, Curve]:

@@ -35,14 +35,17 @@ def page_named(web: LinkGraph, text: str) -> int:
 
 
 def pages_in_file(web: LinkGraph, path: Path) -> NDArray[np.bool_]:
-    """The pages that a text file names, one a line (.gz, .zst: compressed), as a mask; lines with # do not count."""
+    """The pages that a text file names, one a line (.gz, .zst: compressed), as a mask.
+
+    Lines with # do not count, nor does what follows a tab: the order of a crawl has both id and URL.
+    """
     import numpy as np
 
     from orienteer.files.compressed import text_of
 
     is_named = np.zeros(web.n_pages, np.bool_)
     for number, line in enumerate(text_of(path, str(path), "no such file of pages").splitlines(), 1):
-        name = line.strip()
+        name = line.strip().partition("\t")[0]
         if not name or name.startswith("#"):
             continue
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from orienteer.answers.meaning import LOST_REDIRECTS
 from orienteer.errors import InputError
+from orienteer.inspect.surveyed import walk_of
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import Retelling, other_names
 from orienteer.ledger.scope import Scope
@@ -37,12 +38,14 @@ class Source:
 class Waiting:
     """A page in the frontier: its priority, how many pages come before it there, and how many wait in all.
 
-    Politeness delays are ignored. A priority of -inf is that of a page only a sitemap names.
+    Politeness delays are ignored. A priority of -inf is that of a page only a sitemap names. `walk` is the walk of the
+    survey that needs the page, counted from 1; then the priority says no more than that.
     """
 
     priority: float
     n_before: int
     n_frontier: int
+    walk: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class PageFacts:
     `seen_as` is the same page under the other of http and https, if only that is known. `host_trouble` is why its host
     was given up, if that is why the page is blocked. `revisits` is what refreshes have seen of it, None if none has.
     `n_unknown_links` of its links are not known (-1: nobody knows how many), and why. `tags` and `fields` are what page
-    hooks added.
+    hooks added. `walk` is the first walk of the survey, counted from 1, that left the fetched pages here.
     """
 
     url: str
@@ -73,6 +76,7 @@ class PageFacts:
     host_trouble: str | None = None
     revisits: Revisits | None = None
     waiting: Waiting | None = None
+    walk: int | None = None
     n_unknown_links: int = 0
     why_unknown_links: str = ""
     sources: tuple[Source, ...] = ()
@@ -97,8 +101,8 @@ class PageFacts:
         facts["revisits"] = None if self.revisits is None else self.revisits._asdict()
         facts |= {"state": self.state.name.lower() if self.state is not None else "unknown", "is_seed": self.is_seed}
         facts["archive_file"] = None if self.archive_file is None else str(self.archive_file)
-        if self.waiting is not None and self.waiting.priority == float("-inf"):
-            facts["waiting"]["priority"] = None  # JSON has no word for it
+        if self.waiting is not None and (self.waiting.priority == float("-inf") or self.waiting.walk is not None):
+            facts["waiting"]["priority"] = None  # JSON has no word for it, or the walk says it
         if self.row is not None:
             row = self.row._asdict()
             for name in ("id", "state", "depth", "archive_file", "redirect_to", "duplicate_of", "near_duplicate_of"):
@@ -171,12 +175,21 @@ def _facts_of_row(survey: DatabaseView, archive: Archive, row: PageRow) -> dict[
     if row.outcome == Outcome.HOST_GIVEN_UP:
         facts["host_trouble"] = _host_trouble(survey, row.id)
     facts["revisits"] = survey.revisits(row.id)
+    facts["walk"] = _first_walk(survey, row.id)
     unknown = survey.unknown(row.id)
     facts |= {"n_unknown_links": unknown.n, "why_unknown_links": unknown.why}
     if (added := survey.added(row.id)) is not None:
         facts |= {"tags": added.tags, "fields": added.fields}
     facts["archive_file"] = None if row.archived is None else archive.path(row.archived.file)
     return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(COUNTS_AS_FETCHED)}
+
+
+def _first_walk(database: DatabaseView, page: int) -> int | None:
+    """The first walk of the last survey that entered the unknown at this page: it was not fetched then."""
+    epoch = database.last_epoch()
+    found = database.last_survey(0 if epoch is None else epoch.id)
+    entries = [] if found is None else [entry for walks in database.walks(found[0]) for entry in walks.entries]
+    return entries.index(page) + 1 if page in entries else None
 
 
 def _host_trouble(survey: DatabaseView, page: int) -> str | None:
@@ -194,5 +207,6 @@ def _facts_of_waiting(folder: FolderView, plan: CrawlPlan, page: int) -> dict[st
     frontier = told.crawl.frontier
     facts: dict[str, Any] = {"depth": told.depth(page), "n_fetched": len(told.crawl.order)}
     if page in frontier:
-        facts["waiting"] = Waiting(frontier.priority(page), frontier.position(page), len(frontier))
+        priority = frontier.priority(page)
+        facts["waiting"] = Waiting(priority, frontier.position(page), len(frontier), walk_of(priority))
     return facts

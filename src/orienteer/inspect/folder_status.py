@@ -12,6 +12,7 @@ from typing import Any
 from orienteer.graph.coverage import Certificate
 from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
 from orienteer.inspect.epoch_status import EpochStatus, epochs_of
+from orienteer.inspect.surveyed import Surveyed, surveyed
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.states import PageState
@@ -92,6 +93,11 @@ class FolderStatus:
         """The last one that was written down."""
         values = (self.figures or {}).get("certificate")
         return _certificate(values) if isinstance(values, Mapping) else None
+
+    @property
+    def surveyed(self) -> Surveyed | None:
+        """What random walks say of the coverage, as it was written down last; None where there are none."""
+        return surveyed(self.figures)
 
     @property
     def report_is_current(self) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from orienteer.errors import InputError
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.sources import sources_of
+from orienteer.inspect.surveyed import walk_of
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import Retelling
@@ -34,6 +35,7 @@ _EVERY_S = 2.0
 class WaitingPage:
     """A page of the frontier. `priority` is None for a page that no page links to: it comes after all others.
 
+    It is None, too, for a page that a `walk` of the survey needs, which is counted from 1: it comes before all others.
     `n_sources` fetched pages link to it; `strongest_source` passes on the most to it, by the rank in the web as it is
     known. `depth` counts links from a seed. In a refresh a page may be due to be refreshed.
     """
@@ -46,6 +48,7 @@ class WaitingPage:
     is_due: bool
     n_sources: int
     strongest_source: str | None
+    walk: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,12 +97,13 @@ def top_of(told: Retelling, n_pages: int = N_PAGES) -> FrontierTop:
             WaitingPage(
                 url=told.url(page),
                 host=told.seen.host_name(told.host(page)),
-                priority=priority if math.isfinite(priority) else None,
+                priority=priority if math.isfinite(priority) and walk_of(priority) is None else None,
                 depth=told.depth(page),
                 is_seed=page in seeds,
                 is_due=bool(is_due[k]),
                 n_sources=int(sources.counts[k]),
                 strongest_source=told.url(int(sources.strongest[k])) if sources.counts[k] else None,
+                walk=walk_of(priority),
             )
             for k, (page, priority) in enumerate(best)
         ),

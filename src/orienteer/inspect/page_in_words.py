@@ -17,6 +17,7 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         return told
     told += [
         ("when", moment(row.time)),
+        ("survey", _walk(facts)),
         ("refreshed", _revisits(facts)),
         ("answer", _answer(row)),
         ("redirects to", plain(facts.redirect_to or "", 3000)),
@@ -32,6 +33,11 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         ("archive", _archive(facts)),
     ]
     return told
+
+
+def _walk(facts: PageFacts) -> str:
+    """A walk that enters at a page asks for it at once."""
+    return "" if facts.walk is None else f"walk {facts.walk:,} left the fetched pages here, and asked for it"
 
 
 def _revisits(facts: PageFacts) -> str:
@@ -90,6 +96,8 @@ def _not_done(facts: PageFacts) -> str:
     place = f"{before} before it of {waiting.n_frontier:,} in the frontier, if no host has to rest"
     if waiting.priority == float("-inf"):
         return f"waiting behind all pages that are linked to, as only a sitemap names it; {place}"
+    if waiting.walk is not None:
+        return f"waiting: walk {waiting.walk:,} of the survey needs it; {place}"
     return f"waiting with priority {waiting.priority:.3g}; {place}"
 
 

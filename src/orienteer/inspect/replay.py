@@ -27,6 +27,8 @@ from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.survey.crawl_survey import SurveyStart
+from orienteer.graph.survey.measured import Measured
 from orienteer.graph.url_table import UrlTable
 from orienteer.ledger.kept_policy import spec_of_crawl
 from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
@@ -62,6 +64,7 @@ class Replay:
     stopped_because: StopReason
     goal_reached: bool
     certificate: Certificate
+    measured: Measured | None = None
 
 
 def replay(
@@ -72,15 +75,20 @@ def replay(
     *,
     by_certificate: bool = False,
     of_reachable: bool = False,
+    confidence: float | None = None,
+    rng: int = 0,
     seeds: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Replay:
     """Crawl the archive of a crawl folder, or a WARC or WACZ file or a folder of them.
 
+    With a `confidence` the coverage is measured, too, by random walks whose random numbers begin at `rng`, and the
+    replay stops by what comes first. A walk that comes to a page that is missing counts as if it never came back.
+
     A crawl folder knows its seeds, policy and scope; for other archives the seeds must be named, and all is in scope.
     """
     path = Path(source)
-    goal = Goal(until, budget, by_certificate, of_reachable)
+    goal = Goal(until, budget, by_certificate, of_reachable, confidence=confidence)
     text = settings_of_folder(path) if path.is_dir() else None
     settings = _settings_from(path, seeds) if text is None else _settings_of(path, text, seeds)
     spec = PolicySpec.parse(policy or settings.policy)
@@ -97,11 +105,12 @@ def replay(
                     knowing = spec_of_crawl(path, spec)
                 knowing.expect_training()
                 about = partial(_kept_about, survey, relevance)
-        crawl = _crawled(web, named, settings, knowing, goal, about, blocked_then, progress)
+        crawl = _crawled(web, named, settings, knowing, goal, about, blocked_then, rng, progress)
     missing = np.array(crawl.blocked_pages, np.uint32)
     blocked = np.intersect1d(missing, blocked_then)
     why = crawl.stopped_because or StopReason.FRONTIER_EMPTY
     assert web.graph.urls is not None
+    proved = crawl.certificate()
     return Replay(
         policy=str(spec),
         urls=web.graph.urls,
@@ -110,7 +119,8 @@ def replay(
         n_blocked=len(blocked),
         stopped_because=why,
         goal_reached=goal.is_reached(why, crawl.n_asked),
-        certificate=crawl.certificate(),
+        certificate=proved,
+        measured=None if crawl.survey is None else crawl.survey.measured(proved),
     )
 
 
@@ -122,6 +132,7 @@ def _crawled(
     goal: Goal,
     about: About,
     blocked_then: NDArray[np.uint32],
+    rng: int,
     progress: Progress,
 ) -> Crawl:
     """The crawl; what the archive does not have is blocked in it. `named` are pages known without a link."""
@@ -133,6 +144,9 @@ def _crawled(
     crawl = Crawl(spec.make(settings.damping), trusted, goal, hosts=hosts[:n_seeds])
     if len(named):
         crawl.discover(named, hosts[named])
+    if goal.until is not None and goal.confidence is not None:
+        seed = np.random.default_rng(rng).bytes(16).hex()
+        crawl.begin_survey(SurveyStart(goal.until, goal.confidence, seed, of_reachable=goal.of_reachable))
     while (page := crawl.next()) is not None:
         links, answer = graph.links(page), Answer(int(web.answers[page]))
         n_unknown = int(web.n_unknown[page])

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orienteer.graph.coverage import UPPER_SUPPOSES, Certificate, percent
+from orienteer.graph.survey.measured import confidence_text
 from orienteer.inspect.folder_status import FolderStatus
+from orienteer.inspect.surveyed import Surveyed
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.url import host_of
@@ -32,14 +34,21 @@ def share_in_words(until: float, of_reachable: bool) -> str:
     return goal_share(until) + " of what is reachable" * of_reachable
 
 
-def ending(stopped_because: str, until: float | None, budget: int | None, of_reachable: bool = False) -> str:
-    """Why a crawl with this goal stopped, as a sentence."""
+def ending(
+    stopped_because: str, until: float | None, budget: int | None, of_reachable: bool = False,
+    walked: Surveyed | None = None,
+) -> str:  # fmt: skip
+    """Why a crawl with this goal stopped, as a sentence; `walked` is its survey, if it had one."""
     wanted = "" if until is None else share_in_words(until, of_reachable)
-    unproved = f", but {wanted} is not proved" if wanted else ""
+    unproved = f", but {wanted} is {'not proved' if walked is None else 'not measured or proved'}" if wanted else ""
     if stopped_because == StopReason.COVERAGE and wanted:
         return f"a coverage of {wanted} is proved"
+    if stopped_because == StopReason.MEASURED and wanted:
+        return f"a coverage of {wanted} is measured{_confidence(walked)}"
     if stopped_because == StopReason.REACHABLE and until is not None:
-        return f"a coverage of {share_in_words(until, True)} is proved, but {wanted} of everything cannot be proved"
+        is_measured = walked is not None and walked.is_reached and not walked.is_proved
+        how = f"measured{_confidence(walked)}" if is_measured else "proved"
+        return f"a coverage of {share_in_words(until, True)} is {how}, but {wanted} of everything cannot be proved"
     if stopped_because == StopReason.BUDGET and budget is not None:
         return f"the budget of {counted(budget, 'page')} is spent{unproved}"
     if stopped_because == StopReason.FRONTIER_EMPTY:
@@ -49,6 +58,11 @@ def ending(stopped_because: str, until: float | None, budget: int | None, of_rea
     if stopped_because == StopReason.INTERRUPTED:
         return f"it was interrupted{unproved}"
     return plain(stopped_because)
+
+
+def _confidence(walked: Surveyed | None) -> str:
+    measured = None if walked is None else walked.measured
+    return "" if measured is None else f", with {confidence_text(measured.confidence)} confidence"
 
 
 def stopped_in_words(found: FolderStatus) -> str:
@@ -64,7 +78,8 @@ def stopped_in_words(found: FolderStatus) -> str:
     # As they were in that run: the settings may have been changed since.
     until, budget = figures.get("until", settings.until), figures.get("budget", settings.budget)
     of_reachable = bool(figures.get("of_reachable"))
-    return f"{reached}: {ending(str(found.report.get('stopped_because')), until, budget, of_reachable)}"
+    why = ending(str(found.report.get("stopped_because")), until, budget, of_reachable, found.surveyed)
+    return f"{reached}: {why}"
 
 
 def impossible_in_words(until: float, proved: Certificate, reasons: str = "") -> str:
@@ -98,7 +113,16 @@ def coverage_in_words(found: FolderStatus) -> str:
     if found.epochs:
         older = "" if found.report_is_current else " (as of the last refresh that came to its end)"
         return "" if found.library is None else certificate_in_words(found.library) + older
-    return "" if found.certificate is None else certificate_in_words(found.certificate) + _age(found)
+    if found.certificate is None:
+        return ""
+    how = "proved: " if measured_in_words(found) else ""
+    return how + certificate_in_words(found.certificate) + _age(found)
+
+
+def measured_in_words(found: FolderStatus) -> str:
+    """What random walks say of the present epoch; empty where there are none."""
+    walked = found.surveyed
+    return "" if walked is None or walked.measured is None else walked.in_words() + _age(found)
 
 
 def coverage_of_epoch_in_words(found: FolderStatus) -> str:

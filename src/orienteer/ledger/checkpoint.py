@@ -60,9 +60,12 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
     order, blocked, waiting = (
         _pages(arrays[key], n_pages) for key in ("crawl.order", "crawl.blocked", "frontier.pages")
     )
+    surveyed = None if crawl.survey is None else (crawl.survey.start, crawl.survey.to_come)
     trees = _trees(arrays["state"])
     for name, owner in _owners(crawl).items():
         set_state(owner, State(trees[name], _parts(name, arrays)))
+    if crawl.survey is not None:
+        crawl.survey.go_on(*surveyed)  # type: ignore[misc]
     crawl.reinstate(
         order=array("I", order.tobytes()),
         blocked=array("I", blocked.tobytes()),
@@ -74,7 +77,8 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _owners(crawl: Crawl) -> dict[str, object]:
-    return {"policy": crawl.policy, "coverage": crawl.coverage}
+    owners: dict[str, object] = {"policy": crawl.policy, "coverage": crawl.coverage}
+    return owners if crawl.survey is None else owners | {"survey": crawl.survey}
 
 
 def _trees(text: NDArray[Any]) -> Any:

@@ -58,6 +58,8 @@ class Ledger(Retelling):
         if self.database.n_urls() == 0:
             self.database.add_urls(0, plan.crawl.seeds)
             self._unacknowledged += 1
+        if self.setup.survey is not None:
+            self.setup.survey.begin(self.crawl, plan.crawl.workers)
 
     # -- what happens to pages ----------------------------------------------------------------------------------
 

@@ -48,7 +48,8 @@ class CrawlSettings:
     Seeds that turn out to be one page have their trust added up.
 
     `until` is a coverage of everything; with `of_reachable`, of what is not kept from the crawl by blocked pages and
-    links that are not known.
+    links that are not known. It is measured with this `confidence`, and the crawl stops by what comes first,
+    measurement or proof; with `proof` by the proof alone.
 
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
@@ -65,6 +66,8 @@ class CrawlSettings:
     budget: int | None = None
     by_certificate: bool = False
     of_reachable: bool = False
+    confidence: float = 0.999
+    proof: bool = False
     workers: int = 32
     robots: bool = True
     sitemaps: bool = True
@@ -98,7 +101,8 @@ class CrawlSettings:
                 raise unknown_name(f"choice for {name}", getattr(self, name), _DUPLICATE_CHOICES)
 
     def goal(self) -> Goal:
-        return Goal(self.until, self.budget, self.by_certificate, self.of_reachable)
+        confidence = None if self.proof else self.confidence
+        return Goal(self.until, self.budget, self.by_certificate, self.of_reachable, confidence=confidence)
 
     def seed_trust(self) -> NDArray[np.float64]:
         """The trust of each seed, summing to 1."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.ledger.kept_policy import spec_of_crawl
+from orienteer.ledger.kept_survey import KeptSurvey
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
@@ -27,6 +28,9 @@ class CrawlSetup:
         self.plan = plan
         self.epoch = folder.database.last_epoch()
         self._path = folder.path
+        self._database = folder.database
+        self.survey: KeptSurvey | None = None
+        self._crawl: Crawl | None = None  # that was made, and what it is measured by
 
     def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
         """A Crawl to which nothing has happened; `hosts` are those of all known pages."""
@@ -40,7 +44,11 @@ class CrawlSetup:
         policy = spec.make(self.plan.crawl.damping)
         # An epoch goes only so far: what it leaves could be fetched, so nothing is impossible because of it.
         goal = replace(self.plan.goal(), or_reachable=epoch is None)
-        crawl = Crawl(policy, trusted, goal, self.plan.politeness, hosts[trusted.pages])
+        kept = self.survey = KeptSurvey(self._database, 0 if epoch is None else epoch.id, goal)
+        crawl = Crawl(
+            policy, trusted, goal, self.plan.politeness, hosts[trusted.pages], survey=kept.start, rounds=kept.rounds
+        )
+        self._crawl = crawl
         if epoch is not None:
             crawl.discover(epoch.due, hosts[epoch.due])
         return crawl
@@ -62,4 +70,4 @@ class CrawlSetup:
 
     def save(self, database: Database) -> bool:
         """Write down what the next opening needs besides the history; whether there was something new."""
-        return False
+        return self.survey is not None and self._crawl is not None and self.survey.save(self._crawl)

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from orienteer.crawl.crawl import Goal
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.status_in_words import share_in_words
+from orienteer.inspect.surveyed import Surveyed
 from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.failures import explained
@@ -125,16 +127,25 @@ def resume_refusal(found: FolderStatus, until: float | None = None, budget: int 
     is_alike = settings.of_reachable or not was_of_reachable
     if until is not None and isinstance(reached, float):
         # A lower goal than an impossible one may be possible, and not reached yet.
-        is_covered = why == StopReason.COVERAGE and is_alike and until <= reached
+        walked = found.surveyed
+        is_measured = walked is not None and _is_believed(walked, settings.goal()) and not walked.is_proved
+        is_covered = why == StopReason.COVERAGE or (why == StopReason.MEASURED and is_measured)
         is_all_there_is = why == StopReason.REACHABLE and until == reached
-        if is_covered or is_all_there_is:
-            proved = share_in_words(until, was_of_reachable or is_all_there_is)
-            return f"a coverage of {proved} is proved already; ask for more (100 % for everything) to resume"
+        if (is_covered and is_alike and until <= reached) or is_all_there_is:
+            share = share_in_words(until, was_of_reachable or is_all_there_is)
+            how = "measured" if is_measured else "proved"
+            return f"a coverage of {share} is {how} already; ask for more (100 % for everything) to resume"
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
         return f"the budget of {counted(budget, 'page')} is spent; allow more to resume"
     if why == StopReason.FRONTIER_EMPTY:
         return "nothing is left to fetch; `orienteer crawl DIR --refresh` fetches the pages again"
     return None
+
+
+def _is_believed(walked: Surveyed, goal: Goal) -> bool:
+    """Whether a measured coverage is as sure as the goal asks for now."""
+    confidence = None if walked.measured is None or not walked.is_reached else walked.measured.confidence
+    return confidence is not None and goal.confidence is not None and goal.confidence <= confidence
 
 
 @contextmanager

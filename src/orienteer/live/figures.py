@@ -11,6 +11,7 @@ import numpy as np
 from orienteer.crawl.crawl import Crawl, Goal
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
+from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.frontier_top import TopWriter
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
@@ -35,8 +36,11 @@ class Figures:
     that a host was asked for, and that were fetched, failed, skipped, or refused by an answer. `visits` says what came
     of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None where the crawl has no topic.
     `position` tells of which moment the figures are. `left_s` is how long it will take at most, by what is known now,
-    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over. `of_reachable` says that `until`
-    is of what is reachable, `goal_is_impossible` that it can never be proved: too much is out of reach.
+    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over, or while walks may end it any
+    time. `of_reachable` says that `until` is of what is reachable, `goal_is_impossible` that it can never be proved:
+    too much is out of reach. `measured` is what random walks say of the coverage; None before they have begun, or where
+    nobody asked for them. `evidence` is how far they are: at 1 the goal is reached with the confidence that was asked
+    for.
     """
 
     epoch: int
@@ -66,9 +70,14 @@ class Figures:
     n_redirects: int = 0
     of_reachable: bool = False
     goal_is_impossible: bool = False
+    measured: Measured | None = None
+    evidence: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"certificate": self.certificate.as_dict()}
+        return asdict(self) | {
+            "certificate": self.certificate.as_dict(),
+            "measured": None if self.measured is None else self.measured.as_dict(),
+        }
 
 
 class Watch:
@@ -137,10 +146,12 @@ class Watch:
             outcomes=dict(self.intake.outcomes.most_common()),
             visits=named_visits(ledger.library.counts),
             n_on_topic=self._n_on_topic,
-            least_left_s=left.least_s,
+            least_left_s=left.least_s if crawl.survey is None or left.most_s is None else 0.0,
             n_redirects=n_redirects,
             of_reachable=goal.of_reachable,
             goal_is_impossible=crawl.goal_is_impossible,
+            measured=None if crawl.survey is None else crawl.survey.measured(self._certificate),
+            evidence=None if crawl.survey is None else crawl.survey.progress,
         )
         ledger.figures = figures.as_dict()
         if is_refreshed:
@@ -168,6 +179,8 @@ class Watch:
     def _point(self, rate: float) -> CoursePoint:
         """Where the crawl stands, if the certificate is of this moment."""
         ledger, proved = self._ledger, self._certificate
+        survey = ledger.crawl.survey
+        measured = None if survey is None else survey.measured(proved)
         return CoursePoint(
             epoch=ledger.number,
             position=ledger.position,
@@ -178,6 +191,8 @@ class Watch:
             pages_per_s=round(rate, 3),
             time=round(time.time(), 3),
             n_on_topic=self._n_on_topic,
+            measured=None if measured is None else round(measured.estimate, 6),
+            claimed=None if survey is None or not survey.is_reached else survey.start.until,
         )
 
 

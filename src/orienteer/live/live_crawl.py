@@ -243,7 +243,7 @@ class LiveCrawl:
         if self._was_last_try(page, host, answer.outcome):
             self.ledger.blocked(page, answer.reason, answer, now)
             self._rest(host, now, rest_s)
-        elif is_of_host:
+        elif is_of_host and not (answer.outcome is Outcome.SLOW_DOWN and self.crawl.is_probe(page)):
             self._retry(page, host, now, rest_s)
             if answer.outcome is Outcome.SLOW_DOWN and page in self.crawl.frontier:
                 self.crawl.frontier.put([page], [LAST], [host])  # perhaps for this page alone: any other goes first

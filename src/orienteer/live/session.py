@@ -88,6 +88,7 @@ def live_crawl(
     *,
     until: float | None = None,
     budget: int | None = None,
+    confidence: float | None = 0.999,
     policy: str = "certified",
     scope: str = "host",
     topic: str | Path | None = None,
@@ -97,13 +98,15 @@ def live_crawl(
 ) -> Report:
     """Crawl the web from the seeds into a folder; run again, it goes on where it was.
 
-    `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they are names of
-    plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as in crawl.toml:
-    `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
+    The coverage `until` is measured with this `confidence`, and proved; it stops by what comes first. None: by the
+    proof alone. `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they
+    are names of plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as
+    in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
     named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None}
+    named |= {"proof": True} if confidence is None else {"confidence": confidence}
     named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})

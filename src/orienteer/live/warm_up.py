@@ -13,8 +13,14 @@ from orienteer.extract import near_duplicates
 from orienteer.extract.page import extract_page
 from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.seen import SeenUrls
+from orienteer.graph.coverage import Coverage
 from orienteer.graph.pagerank import pagerank
+from orienteer.graph.push import Links
 from orienteer.graph.sources import sources_of
+from orienteer.graph.survey.entries import Edge, drawn
+from orienteer.graph.survey.evidence import Evidence, kelly
+from orienteer.graph.survey.lives import Lives
+from orienteer.graph.survey.walking import Rows
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
@@ -61,5 +67,21 @@ def warm_up(plan: CrawlPlan) -> None:
     crawl.frontier.wake(0)
     crawl.certificate()
     crawl.waiting()
+    _measure(crawl)
     rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
     sources_of(crawl.web, ids, rank)
+
+
+def _measure(crawl: Crawl) -> None:
+    """What a survey calls: one walk, from the first page to a page that was not fetched."""
+    links = Links.of(crawl.web)
+    coverage = Coverage(crawl.trusted.vector(crawl.web.n_pages), counts_visits=True)
+    coverage.fetch(np.zeros(1, np.uint32), links)
+    edge, lives, evidence = Edge.of(coverage), Lives("", coverage.damping), Evidence(0.5)
+    when = np.zeros(crawl.web.n_pages, np.int32)
+    entry = int(drawn(coverage, edge.free, np.zeros(1))[0])
+    lives.begin(-1, entry, links, Rows(when, coverage.blocked, coverage.alias, coverage.n_unknown))
+    evidence.stake(0, 0.5, edge.free, 1.0)
+    evidence.hear(lives.scores[:1, 0])
+    evidence.found(np.zeros(1))
+    kelly(np.full(1, 0.2), np.ones(1), 0.5, 0.1)

@@ -1,4 +1,4 @@
-"""Why a crawl, a simulation, a replay or an estimate stopped."""
+"""Why a crawl, a simulation, a replay, an estimate or a survey stopped."""
 
 from __future__ import annotations
 
@@ -13,5 +13,6 @@ class StopReason(StrEnum):
     FRONTIER_EMPTY = "frontier empty"
     INTERRUPTED = "interrupted"  # somebody asked it to stop
     IMPORTED = "imported"  # it never ran: others have fetched its pages
-    SETTLED = "settled"  # an estimate does not change any more
+    SETTLED = "settled"  # an estimate does not change any more, or no walk makes a survey more precise
+    PRECISE = "half width"  # a survey is as precise as was asked for
     NO_PAGE_LEFT = "no page left"  # that an estimate could fetch

@@ -8,6 +8,8 @@ The spider stays as it is. What it gets, and the settings for it:
     ORIENTEER_DIR           a folder in which requests survive `kill -9`; JOBDIR/orienteer if only JOBDIR is set;
                             without either they are in memory
     CLOSESPIDER_COVERAGE    stop when so much is proved to be covered, such as 0.98
+    ORIENTEER_CONFIDENCE    how sure, such as 0.999: measure the coverage by random walks, too, and stop by what comes
+                            first; without, by the proof alone
     ORIENTEER_DAMPING       the chance that a surfer follows a link, 0.85
 
 *What is a page?* A request that was accepted. Two requests are the same when their fingerprints are, which is up to
@@ -31,6 +33,12 @@ that were fetched (or failed), where the surfer starts at the start requests and
 yields: its graph, not the web's. Links that the spider does not follow, or that a middleware drops before they are
 scheduled (offsite, too deep), do not exist in it. While `start()` has not come to its end, more may come to start from;
 so the spider is closed for its coverage only after that.
+
+*What is measured?* With ORIENTEER_CONFIDENCE random walks along the same requests measure the coverage. What they need
+is asked for first; it is never a request that the spider has not yielded. They begin when `start()` has come to its
+end, and anew when a start page is added later, or the spider is restarted: each time with less of the error that is
+left, so that the confidence holds of them all together. `orienteer/measured/...` in the stats is what they say:
+`evidence` is how far they are, and from 1 on the coverage is at least `lower` with the confidence.
 
 *What survives?* Every accepted request, with all that Scrapy can write down of it: callback, errback, meta, cb_kwargs,
 headers, cookies, body, priority. A page is acknowledged when the spider and the item pipelines have dealt with it,

@@ -10,6 +10,7 @@ from scrapy.settings import BaseSettings
 
 from orienteer.crawl.crawl import Goal
 from orienteer.errors import InputError, OrienteerError
+from orienteer.graph.survey.crawl_survey import check_confidence
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import Policy, checked_damping
 from orienteer.policies.policy_spec import PolicySpec
@@ -21,9 +22,12 @@ class PluginSettings:
     folder: Path | None = None
     until: float | None = None
     damping: float = 0.85
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         _named("ORIENTEER_DAMPING", lambda: checked_damping(self.damping))
+        if self.confidence is not None:
+            _named("ORIENTEER_CONFIDENCE", lambda: check_confidence(self.confidence or 0.0))
         _named("CLOSESPIDER_COVERAGE", self.goal)
         policy = _named("ORIENTEER_POLICY", self.new_policy)
         if policy.knows_truth:
@@ -44,10 +48,11 @@ class PluginSettings:
             folder=Path(folder) if folder else None,
             until=_number(settings, "CLOSESPIDER_COVERAGE", 0.0) or None,
             damping=_number(settings, "ORIENTEER_DAMPING", cls.damping),
+            confidence=_number(settings, "ORIENTEER_CONFIDENCE", 0.0) or None,
         )
 
     def goal(self) -> Goal:
-        return Goal(until=self.until, by_certificate=True)
+        return Goal(until=self.until, by_certificate=True, confidence=self.confidence)
 
     def new_policy(self) -> Policy:
         return PolicySpec.parse(self.policy).make(self.damping)

@@ -49,6 +49,7 @@ class RequestLedger:
         self._host_of: dict[str, int] = {}  # by name
         self._host_names: list[str] = []
         self._in_memory: dict[int, Request] = {}
+        self._n_surveys = 0
         self._old_starts: Counter[bytes] = Counter()  # that a restarted spider makes again
         try:
             self._restore()
@@ -129,6 +130,14 @@ class RequestLedger:
         self._in_memory.pop(page, None)
         if self._tables is not None:
             self._tables.finish(page, int(state), redirect_to, targets)
+
+    def count_survey(self) -> int:
+        """A survey of the coverage begins; how many have before, in this process or others. Commit it at once."""
+        n_before = self._n_surveys if self._tables is None else self._tables.n_surveys()
+        self._n_surveys = n_before + 1
+        if self._tables is not None:
+            self._tables.set_n_surveys(self._n_surveys)
+        return n_before
 
     def commit(self) -> None:
         """Make all that has happened durable."""

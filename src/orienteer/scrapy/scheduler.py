@@ -30,6 +30,7 @@ from orienteer.answers.answer import outcome_of
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.graph.survey.measured import Measured
 from orienteer.pages.states import PageState
 from orienteer.scrapy.links import PAGE, START, LinkNotes, taken_off
 from orienteer.scrapy.plugin_settings import PluginSettings
@@ -166,6 +167,7 @@ class Scheduler(BaseScheduler):
         try:
             self._settle()
             self._commit_if_due()
+            self._measure_if_due(self._ledger)
             return self._hand_out(self._ledger)
         except OrienteerError as error:
             self._fail(error)
@@ -313,6 +315,13 @@ class Scheduler(BaseScheduler):
             self._next_certificate = now + (time.monotonic() - now) / _CERTIFICATE_SHARE
         self._next_commit = time.monotonic() + _COMMIT_EVERY_S
 
+    def _measure_if_due(self, ledger: RequestLedger) -> None:
+        """Let walks begin when it is known where the crawl starts. That they have is durable before they do."""
+        if self._notes.start_is_over and ledger.crawl.is_to_be_measured:
+            n_before = ledger.count_survey()
+            self._commit()
+            ledger.crawl.measure(n_before, self._crawler.settings.getint("CONCURRENT_REQUESTS"))
+
     def _commit(self) -> None:
         assert self._ledger is not None
         _flush_feeds(self._crawler)
@@ -330,6 +339,8 @@ class Scheduler(BaseScheduler):
             "frontier": proved.frontier,
             "unwritten_requests": self._ledger.n_unwritten,
         }
+        if (walked := crawl.measured()) is not None:
+            figures |= _survey_figures(*walked)
         figures |= {f"pages/{name}": n for name, n in crawl.counts().items()}
         for name, figure in figures.items():
             self._stats.set_value(f"orienteer/{name}", figure)
@@ -348,6 +359,16 @@ class Scheduler(BaseScheduler):
         """Say what is wrong, in one line, and hand out nothing more: the spider ends."""
         self._error = error
         logger.error("%s", error, extra={"spider": self._spider})
+
+
+def _survey_figures(measured: Measured | None, evidence: float) -> dict[str, Any]:
+    """What random walks say: the lower bound is claimed with the confidence once the evidence is 1."""
+    figures: dict[str, Any] = {"measured/evidence": evidence}
+    if measured is not None:
+        names = ("estimate", "lower", "upper", "confidence")
+        figures |= {f"measured/{name}": getattr(measured, name) for name in names}
+        figures |= {"measured/walks": measured.n_walks, "measured/probes": measured.n_probes}
+    return figures
 
 
 def _link_notes(crawler: Crawler) -> LinkNotes:

@@ -4,10 +4,15 @@ A Crawl must know where it starts from; a spider says so bit by bit, perhaps nev
 start pages, a new Crawl is made that is trusted with all of them, and is *told again* all that has happened: rarely
 enough that it costs next to nothing. Pages that no fetched page links to (start pages that have to wait for that, and
 links of a page that the spider is still at) come after all others, and only when they are asked for (`discover`).
+
+The coverage may be measured by random walks (`measure`). They need no requests but the spider's own: every page that is
+not done has one that waits, so a page that a walk needs is handed out first. What they measure depends on where the
+crawl starts: with new start pages they begin anew, and less of the error that is allowed is left for them.
 """
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterable, Iterator
 
@@ -18,6 +23,9 @@ from orienteer.arrays import grown
 from orienteer.crawl.crawl import Crawl
 from orienteer.frontier.politeness import Politeness
 from orienteer.graph.coverage import Certificate
+from orienteer.graph.survey.crawl_survey import SurveyStart, again
+from orienteer.graph.survey.measured import Measured
+from orienteer.inspect.surveyed import walk_of
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import TrustedPages
@@ -27,7 +35,7 @@ from orienteer.scrapy.plugin_settings import PluginSettings
 # When a host may be asked is up to Scrapy's downloader, so the frontier limits nothing by itself.
 _AS_SCRAPY_SAYS = Politeness(delay_s=0.0, connections=1_000_000)
 _TELLING_SHARE = 0.02  # of the time may go into telling again
-_COVERED = (StopReason.COVERAGE, StopReason.REACHABLE)
+_COVERED = (StopReason.COVERAGE, StopReason.MEASURED, StopReason.REACHABLE)
 
 
 class SpiderCrawl:
@@ -95,6 +103,35 @@ class SpiderCrawl:
         later = None if self._crawl is None else self._crawl.frontier.next_time()
         return later if later is not None and later < float("inf") else None
 
+    # -- measuring ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_to_be_measured(self) -> bool:
+        """Whether walks were asked for, and there are none for the start pages as they are."""
+        goal = self._settings.goal()
+        if goal.until is None or goal.confidence is None or self._crawl is None:
+            return False
+        is_settled = self._n_trusted == len(self._starts) and self._crawl.stopped_because is None
+        return is_settled and self._crawl.survey is None
+
+    def measure(self, n_before: int, width: int) -> None:
+        """Let walks begin, `n_before` such surveys having begun before; about so many requests are made at once."""
+        until, confidence = self._settings.until, self._settings.confidence
+        assert until is not None
+        assert confidence is not None
+        start = SurveyStart(until, confidence, secrets.token_hex(16), width=width)
+        for _ in range(2 * n_before):  # each of those may have turned to what is reachable
+            start = again(start, of_reachable=False)
+        self._known.begin_survey(start)
+        self._known.reconsider()
+
+    def measured(self) -> tuple[Measured | None, float] | None:
+        """What walks say, and how far they are; None where there are none."""
+        survey = None if self._crawl is None else self._crawl.survey
+        return None if survey is None else (survey.measured(self.certificate(1e-4)), survey.progress)
+
+    # -- hosts --------------------------------------------------------------------------------------------------
+
     def wake(self, host: int) -> None:
         """The host need not wait any longer."""
         if self._crawl is not None:
@@ -129,7 +166,8 @@ class SpiderCrawl:
         self._boosts.set(page, priority)
         crawl = self._known
         crawl.retry(page)
-        if np.isfinite(value := crawl.frontier.priority(page)):
+        value = crawl.frontier.priority(page)
+        if np.isfinite(value) and walk_of(value) is None:
             factor = self._boosts.of(np.array([page], np.uint32))[0] / before
             crawl.frontier.put([page], [value * factor if value > 0 else value / factor], [self.host(page)])
 
@@ -257,3 +295,17 @@ def warm_up(settings: PluginSettings) -> None:
         crawl.finish(page, state, redirect_to=pages[4] if state is PageState.FETCHED else None)
     crawl.certificate()
     crawl.n_waiting()
+    if settings.until is not None and settings.confidence is not None:
+        _warm_up_walks(settings)
+
+
+def _warm_up_walks(settings: PluginSettings) -> None:
+    """A page whose links lead to a hundred others, on which walks begin and end."""
+    crawl = SpiderCrawl(settings)
+    first, *others = [crawl.add(host=0, priority=0) for _ in range(100)]
+    crawl.start_from(first)
+    crawl.next(0.0)
+    crawl.measure(0, width=1)
+    crawl.finish(first, PageState.FETCHED, links=others)
+    while (page := crawl.next(0.0)) is not None:
+        crawl.finish(page, PageState.FETCHED)

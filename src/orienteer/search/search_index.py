@@ -159,9 +159,9 @@ class SearchIndex:
         try:
             view = self._seen()
         except CrawlFolderError:
-            if holder_of(index_folder(self.folder)) is None:
-                raise
-            return False
+            if holder_of(index_folder(self.folder)) is not None:
+                return False
+            view = self._seen()  # whoever was writing may have just ended
         if holder_of(index_folder(self.folder)) is not None:  # what was seen may be half of it
             return False
         self._view = view

@@ -31,7 +31,8 @@ class CoursePoint:
     """Where a crawl stood at a moment, in seconds since 1970.
 
     `position` is that of the next event. `n_done` counts the pages of the epoch that a host was asked for. `n_on_topic`
-    is None where the crawl has no topic.
+    is None where the crawl has no topic. `measured` is the coverage as random walks estimate it, None before they have;
+    `claimed` what they say is covered at least, None while they do not.
     """
 
     epoch: int
@@ -43,6 +44,8 @@ class CoursePoint:
     pages_per_s: float
     time: float
     n_on_topic: int | None = None
+    measured: float | None = None
+    claimed: float | None = None
 
     @classmethod
     def of_line(cls, line: str) -> CoursePoint | None:
@@ -51,11 +54,14 @@ class CoursePoint:
             return None
         try:
             values = json.loads(line)
-            point = cls(**{field.name: values[field.name] for field in fields(cls)})
+            older = {"measured": None, "claimed": None}  # earlier versions did not tell it
+            point = cls(**{field.name: (older | values)[field.name] for field in fields(cls)})
             counts = (point.epoch, point.position, point.n_done, point.n_on_topic or 0)
             is_counted = all(isinstance(n, int) and n >= 0 for n in counts)
             is_finite = all(map(math.isfinite, (point.pages_per_s, point.time, point.blocked)))
-            return point if is_counted and is_finite and 0 <= point.lower <= point.upper <= 1 else None
+            is_share = all(0 <= share <= 1 for share in (point.measured, point.claimed) if share is not None)
+            is_point = is_counted and is_finite and is_share and 0 <= point.lower <= point.upper <= 1
+            return point if is_point else None
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
 

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
-from orienteer.store.epoch_tables import PAGES_PER_BATCH, EpochTables
+from orienteer.store.epoch_tables import PAGES_PER_BATCH
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, expect_ids, joined
 from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
+from orienteer.store.survey_tables import SurveyTables
 
 _URLS_PER_BLOCK = 100_000
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
@@ -52,7 +53,7 @@ class Counts(NamedTuple):
     archive_bytes: int
 
 
-class Database(EpochTables):
+class Database(SurveyTables):
     """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`."""
 
     # -- URLs ---------------------------------------------------------------------------------------------------

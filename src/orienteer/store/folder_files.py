@@ -13,6 +13,7 @@
     estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
     index/            what a search looks things up in (see `search/`); derived, has a lock of its own
     outside/          the pages around it that were looked at for that: a folder like this one, links only
+    survey/           the pages outside that a survey needed, and what it measured: a folder like this one
     log.jsonl         what happened, an object a line (see `log`); never the truth
     course.jsonl      how it went, in points (see `course`); never the truth
     frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth

@@ -12,7 +12,7 @@ from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.store.failures import explained
 
 LOCK = "crawl.lock"
-INNER_FOLDERS = frozenset(("archive", "checkpoints", "index", "outside"))  # that we write to in a crawl folder
+INNER_FOLDERS = frozenset(("archive", "checkpoints", "index", "outside", "survey"))  # that we write to in a folder
 
 
 class FolderLock:

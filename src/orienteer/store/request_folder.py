@@ -8,7 +8,7 @@ page       a row per request: ids are dense from 0, in order of arrival. `finger
 request    the request itself, in whatever form the caller gives it, as long as the page is not done
 done       what came of a page, in order: a PageState, the page it is another name of, its links as uint32
 host       the names of the hosts; ids are dense from 0
-meta       single values: whose requests they are
+meta       single values: whose requests they are, and how many surveys of the coverage were begun
 """
 
 from __future__ import annotations
@@ -69,6 +69,13 @@ class RequestTables(Connection):
 
     def set_owner(self, name: str) -> None:
         self._write("INSERT OR REPLACE INTO meta VALUES ('owner', ?)", name)
+
+    def n_surveys(self) -> int:
+        """How many surveys of the coverage were begun."""
+        return int(self._first("SELECT value FROM meta WHERE key = 'surveys'") or 0)
+
+    def set_n_surveys(self, n: int) -> None:
+        self._write("INSERT OR REPLACE INTO meta VALUES ('surveys', ?)", str(n))
 
     def add(self, row: RequestRow) -> None:
         self._write("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?)", *row)

@@ -18,6 +18,10 @@ epoch       a row per refresh: when it began and ended, the position of its firs
             trust), how many links it goes, and the pages that are due in it. The first crawl has none
 visit       what came of a page in an epoch: they share the numbering, too (see `visits`)
 revisit     a row per page that was asked for again: how often, and how often it was found changed, or missing
+survey      a row per survey of the coverage: the epoch, how many events had been told when it began, its randomness,
+            and what it is to find out
+walks       the walks of a survey that began together: after how many events, where they entered, and what their
+            scores are held to (see graph/survey). All else about them follows from the seed and the pages
 signature, band    what near-duplicates are found by: a page's signature, and the pages of each band of it
 event       what happened besides: hosts that were given up, limits that were hit
 meta        single values, as JSON; among them the end of the archive
@@ -28,11 +32,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 4
+VERSION = 5
 
 TABLES = (
-    "url", "page", "unknown", "session", "added", "words", "known", "epoch", "visit", "revisit", "signature", "band",
-    "event", "meta",
+    "url", "page", "unknown", "session", "added", "words", "known", "epoch", "visit", "revisit", "survey", "walks",
+    "signature", "band", "event", "meta",
 )  # fmt: skip
 
 _ADDED = "CREATE TABLE added (page INTEGER PRIMARY KEY, added TEXT NOT NULL)"
@@ -40,6 +44,15 @@ _UNKNOWN = "CREATE TABLE unknown (page INTEGER PRIMARY KEY, n INTEGER NOT NULL, 
 _SESSION = (
     "CREATE TABLE session (stripped TEXT PRIMARY KEY, page INTEGER NOT NULL, digest BLOB NOT NULL, "
     "is_same INTEGER NOT NULL) WITHOUT ROWID"
+)
+_SURVEY = (
+    "CREATE TABLE survey (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, n_told INTEGER NOT NULL, seed TEXT NOT NULL, "
+    "until REAL NOT NULL, confidence REAL NOT NULL, error REAL NOT NULL, of_reachable INTEGER NOT NULL, "
+    "width INTEGER NOT NULL)"
+)
+_WALKS = (
+    "CREATE TABLE walks (survey INTEGER, number INTEGER, n_told INTEGER NOT NULL, entries BLOB NOT NULL, "
+    "allowed REAL NOT NULL, free REAL NOT NULL, stake REAL NOT NULL, PRIMARY KEY (survey, number)) WITHOUT ROWID"
 )
 # Up to version 3 a page that nobody asked for, or that may be there all the same, counted as failed.
 _NEW_STATE = "CASE WHEN outcome = 'unwanted type' THEN 5 WHEN outcome IN ('http 404', 'http 410') THEN 3 ELSE 4 END"
@@ -60,12 +73,15 @@ class Upgrade(NamedTuple):
 UPGRADES = {  # by the version they start from
     2: Upgrade(("added",), (_ADDED,)),
     3: Upgrade(("unknown", "session"), (_UNKNOWN, _SESSION, *_STATES)),
+    4: Upgrade(("survey", "walks"), (_SURVEY, _WALKS)),
 }
 
 SCHEMA = f"""
 {_ADDED};
 {_UNKNOWN};
 {_SESSION};
+{_SURVEY};
+{_WALKS};
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE TABLE page (
     position INTEGER PRIMARY KEY,

@@ -1,4 +1,5 @@
-"""The course of a crawl as a drawing: the interval of what is proved as a band over the pages fetched.
+"""The course of a crawl as a drawing: the interval of what is proved as a band over the pages fetched, with what is
+measured in it as a line. Where walks have reached their goal the line ends in the interval that they claim.
 
 The drawing is made of an area of 1000 by 1000 that the browser stretches, and of labels placed in per cent beside it,
 which it does not. So one drawing is right for all widths, without scripts.
@@ -33,15 +34,18 @@ class Tick:
 class BandChart:
     """SVG paths, and what stands beside them.
 
-    `band` is the area between the bounds, `lower` and `upper` its edges, `reachable` what blocked pages leave over;
+    `band` is the area between the proved bounds, `lower` and `upper` its edges, `reachable` what blocked pages leave
+    over; `measured` is what walks estimate, and `claimed` the interval that they claim at the end, if they do;
     `speed` is pages per second, in a drawing of its own, up to `fastest`. `n_most` pages stand at the right edge.
-    `data` are the points for the script that reads them out: pages, lower, upper, pages per second.
+    `data` are the points for the script that reads them out: pages, lower, upper, pages per second, measured.
     """
 
     band: str
     lower: str
     upper: str
     reachable: str
+    measured: str
+    claimed: str
     speed: str
     fastest: float
     x_ticks: tuple[Tick, ...]
@@ -52,6 +56,16 @@ class BandChart:
     rows: tuple[CoursePoint, ...]
     n_most: int
     data: str
+
+    @property
+    def at_least(self) -> str:
+        """The coverage that walks claim at the end; empty where they claim none."""
+        claimed = self.rows[-1].claimed
+        return "" if claimed is None else goal_share(claimed)
+
+    @property
+    def has_measured(self) -> bool:
+        return any(point.measured is not None for point in self.rows)
 
 
 def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int | None) -> BandChart | None:
@@ -72,6 +86,8 @@ def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int |
         reachable=_path((x, _y(1 - point.blocked)) for x, point in zip(xs, points, strict=True))
         if points[-1].blocked
         else "",
+        measured=_measured(points, xs),
+        claimed=_claimed(points[-1], xs[-1]),
         speed=_path((x, _y(point.pages_per_s / fastest)) for x, point in zip(xs, points, strict=True))
         if fastest
         else "",
@@ -83,7 +99,7 @@ def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int |
         summary=_summary(points[-1], until),
         rows=_some(points),
         n_most=n_most,
-        data=json.dumps([[p.n_done, round(p.lower, 4), round(p.upper, 4), p.pages_per_s] for p in points]),
+        data=json.dumps([_values(point) for point in points]),
     )
 
 
@@ -108,6 +124,21 @@ def short_count(n: int) -> str:
     return f"{n:,}"
 
 
+def _values(point: CoursePoint) -> list[float | None]:
+    measured = None if point.measured is None else round(point.measured, 4)
+    return [point.n_done, round(point.lower, 4), round(point.upper, 4), point.pages_per_s, measured]
+
+
+def _measured(points: Sequence[CoursePoint], xs: Sequence[float]) -> str:
+    """A line where walks have measured; a single point is no line."""
+    corners = [(x, _y(point.measured)) for x, point in zip(xs, points, strict=True) if point.measured is not None]
+    return _path(corners) if len(corners) > 1 else ""
+
+
+def _claimed(last: CoursePoint, x: float) -> str:
+    return "" if last.claimed is None else _path([(x, _y(last.claimed)), (x, _y(max(last.upper, last.claimed)))])
+
+
 def _y(share: float) -> float:
     return _SIZE * (1 - min(max(share, 0.0), 1.0))
 
@@ -122,8 +153,10 @@ def _per_cent(share: float) -> str:
 
 def _summary(last: CoursePoint, until: float | None) -> str:
     bounds = f"at least {percent(last.lower)}, at most {percent(last.upper, up=True)} is proved"
+    about = "" if last.measured is None else f"; about {100 * last.measured:.1f} % is measured"
+    claimed = "" if last.claimed is None else f", at least {goal_share(last.claimed)}"
     goal = f"; the goal is {goal_share(until)}" if until is not None else ""
-    return f"Coverage by pages fetched. After {counted(last.n_done, 'page')} {bounds}{goal}."
+    return f"Coverage by pages fetched. After {counted(last.n_done, 'page')} {bounds}{about}{claimed}{goal}."
 
 
 def _some(points: Sequence[CoursePoint]) -> tuple[CoursePoint, ...]:

@@ -17,6 +17,7 @@ from orienteer.inspect.status_in_words import (
     coverage_of_epoch_in_words,
     goal_in_words,
     impossible_goal_in_words,
+    measured_in_words,
     stopped_in_words,
 )
 from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
@@ -51,8 +52,9 @@ class CrawlNow:
     crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
     it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
     asked for. `impossible` says that the goal cannot be reached, and why. `lower`, `upper` and `blocked` are what is
-    proved in it; those named `library_`, after a
-    refresh, what is proved of all that the crawl has.
+    proved in it; those named `library_`, after a refresh, what is proved of all that the crawl has. `measured` is the
+    coverage as random walks estimate it, `evidence` how far they are towards the goal; once they have reached it,
+    `claimed` is covered at least, with the `confidence`. `measured_in_words` says it all.
     """
 
     phase: str
@@ -88,6 +90,13 @@ class CrawlNow:
     library_lower: float | None
     library_upper: float | None
     library_blocked: float | None
+    measured: float | None
+    claimed: float | None
+    evidence: float | None
+    confidence: float | None
+    n_walks: int
+    n_probes: int
+    measured_in_words: str
     coverage: str
     coverage_of_epoch: str
     impossible: str
@@ -153,7 +162,7 @@ class CrawlWatch:
             return points
         last = CoursePoint(
             now.epoch, now.position, now.n_done, now.lower, now.upper, now.blocked or 0.0, now.pages_per_s,
-            now.last_time or 0.0, now.n_on_topic,
+            now.last_time or 0.0, now.n_on_topic, now.measured, now.claimed,
         )  # fmt: skip
         return [*points, last]
 
@@ -220,6 +229,8 @@ class CrawlWatch:
     def _seen(self, status: FolderStatus) -> CrawlNow:
         figures, settings, proved = status.figures or {}, status.plan.crawl, status.certificate
         library = status.library if status.epochs else None
+        walked = status.surveyed
+        measured = None if walked is None else walked.measured
         phase = self._phase(status)
         is_running = phase in ("running", "stopping")
         waiting = figures.get("n_frontier")
@@ -257,6 +268,13 @@ class CrawlWatch:
             library_lower=None if library is None else library.lower,
             library_upper=None if library is None else library.upper,
             library_blocked=None if library is None else library.blocked,
+            measured=None if measured is None else measured.estimate,
+            claimed=None if walked is None else walked.claimed,
+            evidence=None if walked is None else walked.evidence,
+            confidence=None if measured is None else measured.confidence,
+            n_walks=0 if measured is None else measured.n_walks,
+            n_probes=0 if measured is None else measured.n_probes,
+            measured_in_words=measured_in_words(status),
             coverage=coverage_in_words(status),
             coverage_of_epoch=coverage_of_epoch_in_words(status),
             impossible=impossible_goal_in_words(status),

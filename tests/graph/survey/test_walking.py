@@ -60,7 +60,7 @@ def test_coverage_is_below_c_exactly_if_the_mean_is_above_the_threshold(number: 
     web = odd_web(rng) if number % 2 else plain_web(rng)
     known = halves(web, rng) | (web.trust > 0) & ~web.blocked
     coverage = web.settled(known)
-    edge = Edge(coverage)
+    edge = Edge.of(coverage)
     free = np.where(known | (web.blocked & coverage.blocked), 0.0, coverage.p)
     assert edge.free == pytest.approx(free.sum())
     outside, unknown, dangling = free @ web.mean_scores(known)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate, Coverage
 from orienteer.graph.push import Links
-from orienteer.graph.survey.entries import Edge, quick_upper, random_level
+from orienteer.graph.survey.entries import Edge, drawn, quick_upper, random_level
 from orienteer.graph.survey.evidence import Evidence
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
@@ -94,7 +95,7 @@ class CrawlSurvey:
         self.rounds: list[Round] = []
         self.is_reached = False
         self.n_missing = 0  # walks, as it seems
-        self._to_come = deque(rounds)
+        self.to_come = deque(rounds)  # those of before that have not begun again
         self._coverage = Coverage(trust, damping, known_trust, counts_visits=True)
         self._lives = Lives(start.seed, damping)
         self._evidence = Evidence(start.error)
@@ -136,7 +137,7 @@ class CrawlSurvey:
 
     def _look(self, links: Links) -> bool:
         """Begin a round of walks if it is time for one; one of before begins at its moment, whatever is thought now."""
-        is_due = bool(self._to_come) and self._to_come[0].n_told == self.n_told
+        is_due = bool(self.to_come) and self.to_come[0].n_told == self.n_told
         n_lives = self._n_lives()
         if not is_due and not self._is_time(n_lives):
             return False
@@ -149,15 +150,16 @@ class CrawlSurvey:
             if (self._weigh_evidence() or self._is_out_of_reach(edge, allowed)) and not is_due:
                 return self._look_later()
             plan = self._plan(edge, allowed)
-            if (plan.n_pages or self._to_come) and not is_due:
+            if (plan.n_pages or self.to_come) and not is_due:
                 self._look_at = self.n_told + max(plan.n_pages, 1)
                 return False
         if is_due:
-            self._begin(self._to_come.popleft(), links)
+            self._begin(self.to_come.popleft(), links)
             return True
         first = self._lives.n_begun
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
-        self._begin(Round(self.n_told, tuple(edge.draw(levels).tolist()), allowed, edge.free, plan.stake), links)
+        entries = tuple(drawn(self._coverage, edge.free, levels).tolist())
+        self._begin(Round(self.n_told, entries, allowed, edge.free, plan.stake), links)
         return True
 
     def _plan(self, edge: Edge, allowed: float) -> Plan:
@@ -188,6 +190,16 @@ class CrawlSurvey:
     def _look_later(self) -> bool:
         self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * len(self._order)))
         return False
+
+    def needed(self) -> set[int]:
+        """The pages that walks wait for."""
+        return {page for page, _ in self._lives.needed()}
+
+    def go_on(self, start: SurveyStart, rounds: Iterable[Round]) -> None:
+        """Go on from a state that was kept, which must be of the survey with this start, and had these rounds."""
+        if start != self.start:
+            raise ValueError("the checkpoint is of another survey")
+        self.to_come = deque(list(rounds)[len(self.rounds) :])
 
     @property
     def n_probes(self) -> int:
@@ -253,7 +265,7 @@ class CrawlSurvey:
     def _settle(self, links: Links, share: float) -> Edge:
         """Push the mass through all that is fetched."""
         self._coverage.push_on(links, share * (1.0 - self.start.until))
-        edge = Edge(self._coverage)
+        edge = Edge.of(self._coverage)
         self._pace.see(len(self._order), edge.free / edge.total)
         self._edge = edge
         self._see_gains()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,29 @@ from orienteer.kernel import kernel
 _FREE, _BLOCKED, _HELD = range(3)
 
 
+@dataclass(frozen=True)
 class Edge:
     """The edge of the known pages at one moment: how much mass is where.
 
     `free` is on unfetched pages that can be fetched, `blocked` on those that cannot, `hidden` on trusted pages that are
-    not known, `unknown` behind links that nobody knows, `unsettled` on fetched pages, left to push.
+    not known, `unknown` behind links that nobody knows, `unsettled` on fetched pages, left to push. `total` is 1 - d D.
     """
 
-    def __init__(self, coverage: Coverage) -> None:
+    damping: float
+    free: float
+    blocked: float
+    hidden: float
+    unknown: float
+    unsettled: float
+    total: float
+
+    @classmethod
+    def of(cls, coverage: Coverage) -> Edge:
         sums = np.zeros(3)
         _weigh(coverage.p, coverage.fetched, coverage.blocked, sums)
-        self._coverage = coverage
-        self.free = float(sums[_FREE])
-        self.blocked = float(sums[_BLOCKED])
-        self.hidden = coverage.hidden
-        self.unknown = float(coverage.mass[U])
-        self.unsettled = float(sums[_HELD])
-        self.total = float(1.0 - coverage.damping * coverage.mass[D])
+        free, blocked, held = sums.tolist()
+        total = float(1.0 - coverage.damping * coverage.mass[D])
+        return cls(coverage.damping, free, blocked, coverage.hidden, float(coverage.mass[U]), held, total)
 
     @property
     def stuck(self) -> float:
@@ -40,7 +47,7 @@ class Edge:
 
     def upper(self, of_reachable: bool = False) -> float:
         """No coverage above this is possible, if no unfetched page is another name of a fetched one."""
-        share = 1.0 - self._coverage.damping
+        share = 1.0 - self.damping
         if of_reachable:
             return 1.0 - share * (self.free + self.hidden) / (self.total - self.stuck)
         return 1.0 - share * (self.free + self.blocked + self.hidden) / self.total
@@ -51,13 +58,14 @@ class Edge:
             return (1.0 - until) * (self.total - self.stuck) - self.unsettled - self.hidden
         return (1.0 - until) * self.total - self.unsettled - self.hidden - self.stuck
 
-    def draw(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """For each number in [0, 1) a page; uniform numbers give pages by their mass."""
-        order = np.argsort(levels, kind="stable")
-        found, pages = np.zeros(len(levels), np.int64), np.zeros(len(levels), np.int64)
-        _enter(self._coverage.p, self._coverage.fetched, self._coverage.blocked, levels[order] * self.free, found)
-        pages[order] = found
-        return pages
+
+def drawn(coverage: Coverage, free: float, levels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For each number in [0, 1) a page; uniform numbers give pages by their mass, which is `free` in all."""
+    order = np.argsort(levels, kind="stable")
+    found, pages = np.zeros(len(levels), np.int64), np.zeros(len(levels), np.int64)
+    _enter(coverage.p, coverage.fetched, coverage.blocked, levels[order] * free, found)
+    pages[order] = found
+    return pages
 
 
 def quick_upper(coverage: Coverage, of_reachable: bool) -> float:

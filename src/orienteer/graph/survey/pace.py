@@ -3,13 +3,14 @@
 Crawling x pages on and then taking N walks is enough if the evidence of the walks so far, which grows with what is
 crawled, and that of N new ones come to the goal. The mass outside falls as a power of the pages fetched, as it did
 lately; the probes of the walks are pages of the crawl, too. Of all x the one with the fewest fetches is chosen. One
-goes part of the way and looks again. The constants are those that served best over the graphs of `benchmarks survey`.
+goes part of the way and looks again. Where a proof is nearer than a measurement, one crawls on. The constants are those
+that served best over the graphs of `benchmarks survey`.
 """
 
 from __future__ import annotations
 
 from array import array
-from math import log
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -93,17 +94,24 @@ class Pace:
                 k = int(np.argmax(enough))
                 if x * n_fetched + each * _WALKS[k] < cost:
                     best, cost = (x, float(threshold[k]), int(np.ceil(_WALKS[k]))), x * n_fetched + each * _WALKS[k]
-        if best is None:
-            return Plan(max(1, n_fetched // 20), 0.0, 0)
+        # By then what is outside is little enough for a proof.
+        to_proof = exp(min(max(log(free / allowed), 0.0) / power, 30.0)) - 1.0
+        if best is None or to_proof * n_fetched <= cost:
+            return Plan(_part_of(min(to_proof, 3.0), n_fetched), 0.0, 0)
         x, threshold_then, n_missing = best
         if x * n_fetched >= 2:
-            part = n_fetched * ((1.0 + x) ** _PART - 1.0)
-            return Plan(int(min(x * n_fetched, max(_LEAST_PAGES, _LEAST_SHARE * n_fetched, part))), 0.0, n_missing)
+            return Plan(_part_of(x, n_fetched), 0.0, n_missing)
         threshold_then = min(max(allowed / free, threshold_then) * _STAKE_AHEAD, 0.98)
         share, _ = kelly(scores, weights, threshold_then, _CAUTION)
         return Plan(
             0, min(share / (1.0 - threshold_then), MOST * largest_stake(allowed / free, self._highest)), n_missing
         )
+
+
+def _part_of(x: float, n_fetched: int) -> int:
+    """The pages to crawl now, if there are x times as many as are fetched to go."""
+    part = n_fetched * ((1.0 + x) ** _PART - 1.0)
+    return max(int(min(x * n_fetched, max(_LEAST_PAGES, _LEAST_SHARE * n_fetched, part))), 1)
 
 
 class _Growth:

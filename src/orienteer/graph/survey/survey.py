@@ -6,6 +6,7 @@ coverage at all times together (see bounds.py). A page that one life has needed 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.push import Links
 from orienteer.graph.survey.bounds import Bounds
 from orienteer.graph.survey.crawl_survey import check_confidence
-from orienteer.graph.survey.entries import Edge, random_level
+from orienteer.graph.survey.entries import Edge, drawn, random_level
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.walking import NOT_TOLD, Rows, highest_score
@@ -42,13 +43,13 @@ class FixedSurvey:
         self._coverage = coverage
         coverage.settle(links, _SETTLED)
         self.proved: Certificate = coverage.certificate()
-        self._edge = Edge(coverage)
+        self._edge = Edge.of(coverage)
         self.lives = Lives(seed, coverage.damping)
         self._when = np.where(coverage.fetched, 0, NOT_TOLD).astype(np.int32)
         self._blocked = coverage.blocked.copy()
         self._when[self._blocked] = 0
         self.n_probes = 0  # pages that lives have needed, and that are told
-        self._n_heard = 0
+        self.n_heard = 0  # lives
         self._bounds = self.bounds_of_share(self.proved.lower, 1.0, 1.0 - confidence)
 
     @property
@@ -62,13 +63,37 @@ class FixedSurvey:
         worst = edge.stuck + edge.hidden + edge.unsettled
         return Bounds(lowest, highest, edge.total, worst, max(edge.free, 1e-300), error, most)
 
+    def bounds_of_group(self, error: float) -> Bounds:
+        """Bounds of 1 - s, where s is the share of the time on some pages outside, by links that are known.
+
+        No blocked page and no unknown link leads there: what is behind these is on pages that nobody knows.
+        """
+        edge, most = self._edge, highest_score(self._coverage.damping)
+        lowest = max(1.0 - (edge.free + edge.unsettled) / edge.total, 0.0)
+        return Bounds(lowest, 1.0, edge.total, edge.unsettled, max(edge.free, 1e-300), error, most)
+
+    def share_of(self, outside: float, dangling: float) -> float:
+        """The share of the surfer's time that goes with these means of scores."""
+        edge = self._edge
+        return edge.free * outside / (edge.total - edge.free * dangling)
+
     def begin(self, n_lives: int, links: Links) -> list[int]:
         """So many more lives begin; the pages that are needed now."""
         first = self.lives.n_begun
         levels = np.array([random_level(self.seed, life) for life in range(first, first + n_lives)])
-        for entry in self._edge.draw(levels).tolist():
+        return self.begin_at(drawn(self._coverage, self._edge.free, levels).tolist(), links)
+
+    def begin_at(self, entries: Iterable[int], links: Links) -> list[int]:
+        """The same, for lives that have begun before: they enter where they did."""
+        for entry in entries:
             self.lives.begin(0, entry, links, self._rows())
         return self.needed()
+
+    def take_row(self, page: int, coverage: Coverage) -> None:
+        """Take over what another Coverage knows of a page: whether it is another name, and what of its links is not."""
+        self._know(page + 1)
+        if page < len(coverage.alias):
+            self._coverage.alias[page], self._coverage.n_unknown[page] = coverage.alias[page], coverage.n_unknown[page]
 
     def told(self, page: int, is_fetched: bool, links: Links) -> list[int]:
         """It is known now what came of a page; the pages that are needed now."""
@@ -79,29 +104,34 @@ class FixedSurvey:
         self.lives.told(page, links, self._rows())
         return self.needed()
 
-    def measured(self) -> Measured:
-        """What all lives say that have ended, with none before them under way."""
-        scores = self.lives.scores[self._n_heard : self.lives.n_scored]
-        if len(scores):
-            self._bounds.hear(scores)
-            self._n_heard = self.lives.n_scored
+    def measured(self, n_lives: int | None = None) -> Measured:
+        """What the first lives say, so many of them; all that have ended with none before them under way, otherwise."""
+        end = self.lives.n_scored if n_lives is None else min(n_lives, self.lives.n_scored)
+        if end > self.n_heard:
+            self._bounds.hear(self.lives.scores[self.n_heard : end])
+            self.n_heard = end
         lower, upper = max(self._bounds.lower, self.proved.lower), self._bounds.upper
         estimate = min(max(self._estimate(), lower), upper)
-        return Measured(lower, upper, estimate, self.confidence, self.lives.n_scored, self.n_probes)
+        return Measured(lower, upper, estimate, self.confidence, self.n_heard, self.n_probes)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Those of the lives that have been heard."""
+        return self.lives.scores[: self.n_heard]
+
+    @property
+    def least_half_width(self) -> float:
+        """What is left, as it seems, of the interval after any number of lives: what nobody knows stays unknown."""
+        edge, scores = self._edge, self.scores
+        _, unknown, dangling = scores.mean(axis=0) if len(scores) else (0.0, 0.0, 0.0)
+        fixed = edge.stuck + edge.hidden + edge.unsettled
+        return float(fixed + edge.free * unknown) / (edge.total - edge.free * dangling) / 2
 
     def _estimate(self) -> float:
-        edge = self._edge
-        scores = self.lives.scores[: self.lives.n_scored]
+        edge, scores = self._edge, self.scores
         outside, unknown, dangling = edge.free * scores.mean(axis=0) if len(scores) else (edge.free / 2, 0.0, 0.0)
         total = edge.total - dangling
         return 1.0 - (outside + (unknown + edge.stuck + edge.hidden + edge.unsettled) / 2) / total
-
-    @property
-    def unknowable(self) -> float:
-        """The width that is left however many lives there are, as it seems."""
-        scores, edge = self.lives.scores[: self.lives.n_scored], self._edge
-        _, unknown, dangling = edge.free * scores.mean(axis=0) if len(scores) else np.zeros(3)
-        return float((edge.stuck + edge.hidden + edge.unsettled + unknown) / (edge.total - dangling))
 
     def _know(self, n_pages: int) -> None:
         n_before = len(self._when)
@@ -168,7 +198,7 @@ def _walk(
 ) -> Measured:
     """Walk on a graph whose links are all there, until it is enough."""
     measured = found.measured()
-    while found.has_lives and measured.half_width - found.unknowable / 2 > half_width:
+    while found.has_lives and measured.half_width - found.least_half_width > half_width:
         if found.lives.n_begun >= _MOST_WALKS:
             break
         needed = found.begin(_LIVES, links)

@@ -48,7 +48,7 @@ class GoOn(BaseModel):
     """Another goal to resume with; the same if left out."""
 
     until: float | None = Field(
-        None, gt=0, le=1, description="A coverage to prove, such as 0.98; 1: fetch everything that can be fetched"
+        None, gt=0, le=1, description="A coverage to reach, such as 0.98; 1: fetch everything that can be fetched"
     )
     budget: int | None = Field(None, ge=1, description="Pages to fetch, those before included")
 
@@ -188,6 +188,7 @@ def why_waiting(page: WaitingPage) -> str:
     reasons = [
         "a seed" if page.is_seed else "",
         "due to be refreshed" if page.is_due else "",
+        f"needed by walk {page.walk:,} of the survey" if page.walk is not None else "",
         f"{counted(page.n_sources, 'page links', 'pages link')} to it" if page.n_sources else "",
     ]
     told = [reason for reason in reasons if reason] or ["named by a sitemap, no link seen"]

@@ -75,9 +75,9 @@ function read(k) {
   readAt = k === null ? null : Math.min(Math.max(k, 0), points.length - 1);
   cursor.setAttribute("visibility", readAt === null ? "hidden" : "visible");
   if (readAt === null) { reading.textContent = ""; return; }
-  const [n, lower, upper, rate] = points[readAt], at = `${(100 * n) / drawing.dataset.most}%`;
+  const [n, lower, upper, rate, measured] = points[readAt], at = `${(100 * n) / drawing.dataset.most}%`;
   for (const end of ["x1", "x2"]) cursor.firstElementChild.setAttribute(end, at);
-  reading.textContent = `After ${n.toLocaleString("en")} pages: at least ${percent(lower)}, at most ${percent(upper)}; ${rate.toFixed(1)} pages/s`;
+  reading.textContent = `After ${n.toLocaleString("en")} pages: at least ${percent(lower)}, at most ${percent(upper)}${measured === null ? "" : `, about ${(100 * measured).toFixed(1)} % measured`}; ${rate.toFixed(1)} pages/s`;
 }
 
 function readAgain() {

@@ -1,0 +1,125 @@
+"""What came of a survey: how complete the archive is, and where the time is that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orienteer.audit.places import folder_of
+from orienteer.graph.coverage import Certificate
+from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
+from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
+from orienteer.graph.survey.measured import Measured
+from orienteer.graph.survey.survey import FixedSurvey
+from orienteer.pages.stop_reason import StopReason
+from orienteer.url import host_of
+
+N_GAPS = 5  # hosts, and folders, that are looked at
+
+_NamesOf = Callable[[Sequence[int]], list[str]]
+
+
+@dataclass(frozen=True)
+class SurveyReport:
+    """How complete the pages of an archive are: measured, and proved.
+
+    `source` names them; they are `n_pages`. `least_half_width` is what no survey can tell: it is blocked, or behind
+    links that are not known. `hosts` and `folders` hold the most of the surfer's time outside; `urls` names their
+    pages. Each has bounds of its own. `outcomes` are those of the pages fetched in this run.
+    """
+
+    source: str
+    n_pages: int
+    measured: Measured
+    proved: Certificate
+    least_half_width: float
+    hosts: tuple[Gap, ...]
+    folders: tuple[Gap, ...]
+    urls: dict[int, str]
+    goal: SurveyGoal
+    stopped_because: StopReason
+    seed: str
+    outcomes: dict[str, int]
+    elapsed_s: float
+
+    @property
+    def goal_reached(self) -> bool:
+        return self.stopped_because is StopReason.PRECISE
+
+    def as_dict(self, n: int = N_GAPS) -> dict[str, Any]:
+        """Everything, with n hosts and folders."""
+        return {
+            "source": self.source,
+            "n_pages": self.n_pages,
+            "measured": self.measured.as_dict() | {"half_width": self.measured.half_width},
+            "proved": self.proved.as_dict(),
+            "least_half_width": self.least_half_width,
+            "hosts": [self._gap(gap) for gap in self.hosts[:n]],
+            "folders": [self._gap(gap) for gap in self.folders[:n]],
+            "goal": asdict(self.goal),
+            "goal_reached": self.goal_reached,
+            "stopped_because": str(self.stopped_because),
+            "seed": self.seed,
+            "outcomes": self.outcomes,
+            "elapsed_s": self.elapsed_s,
+        }
+
+    def _gap(self, gap: Gap) -> dict[str, Any]:
+        return gap.as_dict() | {"url": self.urls.get(gap.page)}
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a survey was of, and how it went: what the walks themselves do not know."""
+
+    source: str
+    n_pages: int
+    elapsed_s: float
+    outcomes: dict[str, int]
+
+
+class Names(NamedTuple):
+    """What pages are called, and where they are; None where that is not known."""
+
+    urls: _NamesOf | None = None
+    hosts: _NamesOf | None = None
+    folders: _NamesOf | None = None
+
+    @classmethod
+    def of_urls(cls, urls: _NamesOf) -> Names:
+        return cls(urls, lambda pages: list(map(host_of, urls(pages))), lambda pages: list(map(folder_of, urls(pages))))
+
+
+def survey_report(walks: FixedWalks, of: Surveyed, names: Names, n: int = N_GAPS) -> SurveyReport:
+    """The report of walks that have ended, or were interrupted; gaps are told as far as pages have names."""
+    survey = walks.survey
+    measured = replace(walks.conclude(), n_probes=walks.n_probes)
+    hosts, folders = _gaps(survey, names.hosts, n), _gaps(survey, names.folders, n)
+    shown = sorted({gap.page for gap in (*hosts, *folders)})
+    urls = {} if names.urls is None else dict(zip(shown, names.urls(shown), strict=True))
+    return SurveyReport(
+        source=of.source,
+        n_pages=of.n_pages,
+        measured=measured,
+        proved=survey.proved,
+        least_half_width=survey.least_half_width,
+        hosts=tuple(hosts),
+        folders=tuple(folders),
+        urls=urls,
+        goal=walks.goal,
+        stopped_because=walks.stopped_because or StopReason.INTERRUPTED,
+        seed=survey.seed,
+        outcomes=of.outcomes,
+        elapsed_s=of.elapsed_s,
+    )
+
+
+def _gaps(survey: FixedSurvey, names_of: _NamesOf | None, n: int) -> list[Gap]:
+    if names_of is None:
+        return []
+    pages, places = np.unique(last_pages(survey), return_inverse=True)
+    names = names_of(pages.tolist())
+    return largest_gaps(survey, [names[place] for place in places.tolist()], n)

@@ -1,0 +1,95 @@
+"""How the Crawl of a survey begins: it is told the crawl that is measured, then what came of pages outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.audit.probes import Probes
+from orienteer.audit.survey_folder import entries_of, keep_entries, made_for
+from orienteer.crawl.crawl import Crawl
+from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
+from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.setup import CrawlSetup
+from orienteer.policies.policy import TrustedPages
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import FolderFiles
+from orienteer.store.history import DonePages, KnownPages
+
+
+class SurveySetup(CrawlSetup):
+    """The walks begin when the crawl that is measured has been told."""
+
+    uses_checkpoints = False  # what is measured is told from the start
+
+    def __init__(self, folder: FolderFiles, plan: CrawlPlan, goal: SurveyGoal) -> None:
+        super().__init__(folder, plan)
+        self.goal = goal
+        self.made_for = made_for(folder.database)
+        self._entries = entries_of(folder.database)
+
+    @property
+    def walks(self) -> FixedWalks:
+        assert self.probes.walks is not None  # all is told when the ledger is there
+        return self.probes.walks
+
+    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
+        seeds = np.arange(len(self.plan.crawl.seeds), dtype=np.uint32)
+        trusted = TrustedPages(seeds, self.plan.crawl.seed_trust())
+        self.probes = Probes(self.plan.crawl.damping)
+        self.crawl = Crawl(self.probes, trusted, None, self.plan.politeness, hosts[seeds])
+        return self.crawl
+
+    def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
+        """Between the crawl and the probes the walks begin; behind them, pages are asked for."""
+        first = self.made_for.first_probe
+        yield from _before(super().history(database), first)
+        for page in self.crawl.frontier.all()[0].tolist():  # from sitemaps
+            self.crawl.frontier.remove(page)
+        self.probes.begin_walks(
+            self.crawl, database.urls, self.made_for.seed, self.goal, self.plan.crawl.workers, self._entries
+        )
+        yield from database.pages_after(first - 1)
+        wanted = self.probes.go_on()
+        self.crawl.frontier.put(wanted.pages, wanted.values, self.crawl.web.hosts[wanted.pages])
+
+    def save(self, database: Database) -> bool:
+        """Where walks have entered: they can be checked, and enter there again on a machine that rounds otherwise."""
+        n_kept = len(self._entries)
+        if self.probes.walks is None or self.walks.survey.lives.n_begun == n_kept:
+            return False
+        self._entries = self.walks.survey.lives.entries.tolist()
+        keep_entries(database, self._entries)
+        return True
+
+
+def _before(history: Iterator[DonePages | KnownPages], position: int) -> Iterator[DonePages | KnownPages]:
+    """What happened before a position."""
+    for events in history:
+        if isinstance(events, KnownPages) or events.positions[-1] < position:
+            yield events
+            continue
+        n = int(np.searchsorted(events.positions, position))
+        if n:
+            yield _first(events, n)
+        return
+
+
+def _first(events: DonePages, n: int) -> DonePages:
+    n_links = int(events.link_offsets[n])
+    return DonePages(
+        events.positions[:n], events.pages[:n], events.states[:n], events.redirects[:n], events.link_offsets[: n + 1],
+        events.links[:n_links], events.asked[:n], events.relevance[:n], events.n_unknown[:n],
+    )  # fmt: skip
+
+
+class SurveyLedger(Ledger):
+    """Takes in pages outside. The web that is measured stays what it was: no redirect makes its scope wider."""
+
+    def __init__(self, folder: CrawlFolder, plan: CrawlPlan, setup: SurveySetup) -> None:
+        super().__init__(folder, plan, setup)
+        self._seed_names = set()

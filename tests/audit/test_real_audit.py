@@ -1,0 +1,136 @@
+"""An audit of real pages: documentation hosts crawled to a third, given away as WARC, and measured by somebody else.
+
+The walks are others in every run. Each statement is allowed to be wrong in one run of a thousand.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orienteer as ori
+from orienteer.audit.live_survey import live_survey, opened_live_survey
+from orienteer.audit.survey_report import SurveyReport
+from orienteer.fake_web.faults import Faulty
+from orienteer.fake_web.page_site import PageSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.url import host_of
+from tests.conftest import SHARED_DATA
+from tests.live.live_crawls import Tables, Told, crawled
+
+pytestmark = pytest.mark.long
+
+ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
+N_HOSTS = 14  # of 36: all of them take a minute
+TRUSTED_MORE = {"docs.celeryq.dev": 8.0, "docs.python.org": 7.0, "www.sphinx-doc.org": 9.0}  # they lack the most
+GOAL = SurveyGoal(half_width=0.02)
+PLAIN: dict[str, Any] = {"workers": 8, "near_duplicates": "off", "duplicates": "off", "robots": False}
+
+
+class Audit:
+    """The whole web as it is, a third of it as an archive, and surveys of that."""
+
+    def __init__(self, folder: Path) -> None:
+        site = PageSite(ARCHIVE)
+        self.seeds = [f"http://{host}/" for host in site.hosts[:N_HOSTS]]
+        self.trust = [TRUSTED_MORE.get(host, 1.0) for host in site.hosts[:N_HOSTS]]
+        plain = {"crawl": PLAIN | {"trust": self.trust}}
+        with FakeWeb(site) as web:
+            crawled(web, self.seeds, folder / "whole", scope="host", settings=plain)
+            self.whole = Told(folder / "whole")
+            third = len(self.whole.order) // 3
+            one_by_one: Tables = {"crawl": plain["crawl"] | {"workers": 1}}  # the same pages every time
+            named: dict[str, Any] = {"scope": "host", "policy": "breadth-first", "settings": one_by_one}
+            crawled(web, self.seeds, folder / "part", budget=third, **named)
+            ori.export(folder / "part", "warc", folder / "part.warc.gz")
+            ori.import_crawl(folder / "part.warc.gz", folder / "theirs", seeds=self.seeds, settings=plain)
+            self.given: Tables = {
+                "politeness": {"delay_s": 0.0, "connections": 8},
+                "fetch": {"connect_to": web.address},
+            }
+            with opened_live_survey(folder / "theirs", GOAL, given=self.given):
+                pass  # it has its seed
+            shutil.copytree(folder / "theirs", folder / "copy")
+            self.report = live_survey(folder / "theirs", GOAL, settings=self.given)
+        self.archived = Told(folder / "theirs").fetched_urls()
+        with FakeWeb(Faulty(site, 0, (0.0, 0.1))) as slow:
+            many = self.given | {"crawl": {"workers": 64}, "fetch": {"connect_to": slow.address}}
+            self.slow_report = live_survey(folder / "copy", GOAL, settings=many)
+        self.time = self._time_by_url()
+
+    def _time_by_url(self) -> dict[str, float]:
+        """A surfer's time on each page of the whole web; whoever would go to a redirect goes to its target."""
+        urls, rows = self.whole.urls, self.whole.rows
+        ends = np.arange(len(urls))
+        for page, url in enumerate(urls):
+            row = rows[url]
+            while row is not None and row.redirect_to is not None:
+                ends[page] = row.redirect_to
+                row = rows[urls[row.redirect_to]]
+        sources, targets = [], []
+        for page, url in enumerate(urls):
+            row = rows[url]
+            if row is not None and row.redirect_to is None:
+                targets.append(ends[row.links])
+                sources.append(np.full(len(row.links), page))
+        graph = ori.LinkGraph.from_links(len(urls), np.concatenate(sources), np.concatenate(targets))
+        trust = np.bincount(ends[: len(self.seeds)], weights=self.trust, minlength=len(urls)) / sum(self.trust)
+        return dict(zip(urls, ori.pagerank(graph, trust, tolerance=1e-10).tolist(), strict=True))
+
+    def truth(self) -> float:
+        return sum(time for url, time in self.time.items() if url in self.archived)
+
+    def missing_by_host(self) -> dict[str, float]:
+        missing: dict[str, float] = defaultdict(float)
+        for url, time in self.time.items():
+            missing[host_of(url)] += time if url not in self.archived else 0.0
+        return dict(sorted(missing.items(), key=lambda item: -item[1]))
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    if not ARCHIVE.exists():
+        pytest.skip(f"the real pages are not here: {ARCHIVE}")
+    return Audit(tmp_path_factory.mktemp("audit"))
+
+
+def test_a_third_was_given_away(audit: Audit) -> None:
+    assert 0.3 < len(audit.archived) / len(audit.whole.order) < 0.35
+    assert 0.2 < audit.truth() < 0.95
+    largest = list(audit.missing_by_host().values())
+    assert largest[2] > 2 * largest[3], "three hosts lack far more than the others"
+
+
+@pytest.mark.parametrize("which", ["report", "slow_report"])
+def test_the_truth_is_measured(audit: Audit, which: str) -> None:
+    report: SurveyReport = getattr(audit, which)
+    measured = report.measured
+    assert report.goal_reached
+    assert measured.half_width <= GOAL.half_width
+    assert measured.lower <= audit.truth() <= measured.upper
+    assert report.proved.lower <= audit.truth() <= report.proved.upper + 1e-9
+    assert measured.half_width < (report.proved.upper - report.proved.lower) / 3
+    assert measured.n_probes < len(audit.whole.order) - len(audit.archived)
+
+
+def test_slow_hosts_change_nothing(audit: Audit) -> None:
+    assert audit.report.seed == audit.slow_report.seed
+    one, other = audit.report, audit.slow_report
+    assert (one.measured.lower, one.measured.upper) == (other.measured.lower, other.measured.upper)
+    assert [(gap.name, gap.share) for gap in one.hosts] == [(gap.name, gap.share) for gap in other.hosts]
+
+
+def test_the_largest_gaps_are_named(audit: Audit) -> None:
+    missing = audit.missing_by_host()
+    assert {gap.name for gap in audit.report.hosts[:3]} == set(list(missing)[:3])
+    for gap in audit.report.hosts:
+        assert gap.lower <= missing[gap.name] <= gap.upper
+        url = audit.report.urls[gap.page]
+        assert host_of(url) == gap.name
+        assert url not in audit.archived

@@ -1,0 +1,158 @@
+"""What a folder claims is recomputed; whatever was changed in it, and matters to a claim, is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.synthetic import synthetic_web
+from orienteer.inspect.verify import verify
+from orienteer.pages.stop_reason import StopReason
+from tests.cli.run import orienteer
+from tests.live.live_crawls import Tables, crawled, hub
+
+UNTIL = 0.8  # on this web walks know it long before it is proved
+MEASURED: Tables = {"crawl": {"proof": False}}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that stopped by measured coverage."""
+    folder, site = tmp_path_factory.mktemp("verify") / "c", GraphSite(synthetic_web(5000, rng=5))
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), folder, until=UNTIL, settings=MEASURED)
+    assert report.stopped_because == StopReason.MEASURED
+    return folder
+
+
+@pytest.fixture
+def folder(measured: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed."""
+    shutil.copytree(measured, tmp_path / "c")
+    return tmp_path / "c"
+
+
+def changed(folder: Path, *statements: str) -> Path:
+    with sqlite3.connect(folder / "crawl.db") as database:
+        for statement in statements:
+            assert database.execute(statement).rowcount > 0, statement
+    database.close()
+    return folder
+
+
+def times_of(folder: Path) -> dict[Path, int]:
+    """When each file was written, without what SQLite has for those who read."""
+    kept = (path for path in folder.rglob("*") if path.suffix not in (".db-shm", ".db-wal"))
+    return {path: path.stat().st_mtime_ns for path in kept if path.is_file()}
+
+
+def test_a_folder_that_says_what_is_so(measured: Path) -> None:
+    found = verify(measured)
+    assert found.problems == ()
+    assert found.is_claimed
+    assert found.walked is not None
+    assert found.walked.is_reached
+    said = json.loads((measured / "report.json").read_text())["figures"]
+    assert found.certificate.lower == pytest.approx(said["certificate"]["lower"], abs=1e-9)
+    assert found.walked.measured is not None
+    assert (found.walked.measured.n_walks, found.walked.measured.n_probes) == (
+        said["measured"]["n_walks"], said["measured"]["n_probes"],
+    )  # fmt: skip
+    assert str(found).startswith("the certificate and the survey are what the folder says: proved: at least ")
+    assert "at least 80 % with 99.9 % confidence" in str(found)
+
+
+def test_interrupted_and_resumed_it_is_as_good(tmp_path: Path) -> None:
+    site = GraphSite(synthetic_web(5000, rng=5))
+    with FakeWeb(site) as web:
+        first = crawled(web, hub(site), tmp_path / "c", until=UNTIL, budget=400, settings=MEASURED)
+        assert first.stopped_because == StopReason.BUDGET
+        assert verify(tmp_path / "c").problems == ()
+        more: Tables = {"crawl": {"proof": False, "budget": 100_000, "workers": 3}}
+        last = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=more)
+        assert last.stopped_because == StopReason.MEASURED
+    assert verify(tmp_path / "c").problems == ()
+
+
+def test_a_crawl_by_proof_has_no_walks(tmp_path: Path) -> None:
+    site = GraphSite(synthetic_web(300, rng=5))
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), tmp_path / "c", until=UNTIL)
+    found = verify(tmp_path / "c")
+    assert found.problems == ()
+    assert found.walked is None
+    assert str(found).startswith("the certificate is what the folder says: proved: at least 8")
+
+
+def test_another_seed(folder: Path) -> None:
+    found = verify(changed(folder, "UPDATE survey SET seed = '0123456789abcdef'"))
+    assert "by its seed it begins at http://" in found.problems[0]
+
+
+def test_a_walk_that_began_elsewhere(folder: Path) -> None:
+    # What one walk found is the best there is: another begins there, too.
+    with sqlite3.connect(folder / "crawl.db") as database:
+        (first,) = database.execute("SELECT entries FROM walks WHERE number = 0").fetchone()
+        one, two = first[:4], first[4:8]
+        database.execute("UPDATE walks SET entries = ? WHERE number = 0", (two + one + first[8:],))
+    database.close()
+    found = verify(folder)
+    assert "walk 1 of the survey began at http://" in found.problems[0]
+    assert "walk 2 of the survey began at http://" in found.problems[1]
+
+
+@pytest.mark.parametrize("column", ["allowed", "free", "stake"])
+def test_a_walk_that_is_held_to_something_else(column: str, folder: Path) -> None:
+    found = verify(changed(folder, f"UPDATE walks SET {column} = {column} * 1.5 WHERE number = 1"))
+    assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+
+
+@pytest.mark.parametrize("which", ["max", "min"])
+def test_walks_that_were_left_out(which: str, folder: Path) -> None:
+    found = verify(changed(folder, f"DELETE FROM walks WHERE number = (SELECT {which}(number) FROM walks)"))
+    assert not found.holds
+
+
+def test_a_page_without_its_links(folder: Path) -> None:
+    last = "(SELECT max(position) FROM page WHERE length(links) > 8)"
+    found = verify(changed(folder, f"UPDATE page SET links = x'' WHERE position = {last}"))
+    assert any("certificate is said to be" in problem for problem in found.problems)
+
+
+def test_a_certificate_that_says_more(folder: Path) -> None:
+    report = json.loads((folder / "report.json").read_text())
+    report["figures"]["certificate"]["lower"] += 0.01
+    (folder / "report.json").write_text(json.dumps(report))
+    assert ["certificate is said to be" in problem for problem in verify(folder).problems] == [True]
+
+
+def test_a_claim_before_it_is_reached(tmp_path: Path) -> None:
+    site = GraphSite(synthetic_web(5000, rng=5))
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, budget=400, settings=MEASURED)
+    assert report.figures.measured is not None
+    path = tmp_path / "c" / "report.json"
+    said = json.loads(path.read_text())
+    said["figures"]["evidence"] = 1.0
+    path.write_text(json.dumps(said))
+    assert ["but its walks say 'measured: about " in problem for problem in verify(tmp_path / "c").problems] == [True]
+
+
+def test_the_command(measured: Path, folder: Path) -> None:
+    before = times_of(measured)
+    done = orienteer("verify", measured)
+    assert done.stdout.startswith("The certificate and the survey are what the folder says: ")
+    assert done.stdout.count("\n") == 1
+    assert times_of(measured) == before
+    changed(folder, "UPDATE survey SET seed = 'another'")
+    wrong = orienteer("verify", folder, code=1)
+    assert wrong.stdout.startswith("Walk 1 of the survey began at ")
+    told = json.loads(orienteer("verify", folder, "--json", code=1).stdout)
+    assert told["holds"] is False
+    assert told["problems"]

@@ -1,0 +1,258 @@
+"""Crawls that stop by measured coverage: the same walks as in a simulation, killed or not, on slow and fast hosts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from scipy.linalg import lu_factor, lu_solve
+
+import orienteer as ori
+from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import RequestHeaders, Site
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart
+from orienteer.graph.synthetic import synthetic_web
+from orienteer.ledger.retelling import Retelling
+from orienteer.live.session import plan_of_folder
+from orienteer.pages.stop_reason import StopReason
+from orienteer.policies import make_policy
+from orienteer.policies.policy import TrustedPages
+from orienteer.store.database import Database
+from orienteer.store.folder_view import FolderView
+from orienteer.store.survey_tables import SurveyRow, WalksRow
+from tests.live.live_crawls import Told, crawled, hub, renumbered
+
+UNTIL = 0.9
+
+
+def a_site() -> GraphSite:
+    """With many links between hosts a proof comes much later than a measurement."""
+    return GraphSite(synthetic_web(1500, inter_host=0.3, rng=5))
+
+
+def walks_of(folder: Path) -> tuple[SurveyRow, list[WalksRow]]:
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        found = database.last_survey(0)
+        assert found is not None
+        return found[1], database.walks(found[0])
+
+
+def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -> Crawl:
+    """The same crawl of a known graph, with the randomness that the folder has kept."""
+    trusted = TrustedPages(np.array([0], np.uint32), np.array([1.0]))
+    goal = Goal(UNTIL, confidence=0.999)
+    crawl = Crawl(make_policy(policy), trusted, goal)
+    crawl.begin_survey(SurveyStart(row.until, row.confidence, row.seed, width=row.width))
+    while (page := crawl.next()) is not None:
+        crawl.fetched(page, graph.links(page))
+    return crawl
+
+
+def rounds_of(crawl: Crawl) -> list[WalksRow]:
+    """The walks of a Crawl, as a folder has them."""
+    assert crawl.survey is not None
+    return rounds_of_survey(crawl.survey)
+
+
+def rounds_of_survey(survey: CrawlSurvey) -> list[WalksRow]:
+    return [WalksRow(one.n_told, one.entries, one.allowed, one.free, one.stake) for one in survey.rounds]
+
+
+@pytest.mark.parametrize("policy", ["certified", "breadth-first"])
+def test_live_is_simulated(policy: str, tmp_path: Path) -> None:
+    site = a_site()
+    settings = {"crawl": {"proof": False, "workers": 1}, "politeness": {"connections": 1}}
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, policy=policy, settings=settings)
+    assert report.stopped_because == StopReason.MEASURED
+    assert report.goal_reached
+    told = Told(tmp_path / "c")
+    row, walks = walks_of(tmp_path / "c")
+    graph = renumbered(told, site)
+    crawl = simulated(graph, row, policy)
+    assert told.order == list(crawl.order)
+    assert crawl.survey is not None
+    assert walks == rounds_of(crawl)
+    truth = ori.pagerank(graph, [0])[told.order].sum()
+    assert truth >= UNTIL
+    measured = report.figures.measured
+    assert measured is not None
+    assert (measured.lower, measured.n_walks) == (UNTIL, crawl.survey.n_walks)
+    assert measured.upper >= truth
+
+
+class SlowHosts(Site):
+    """Every third host answers late."""
+
+    def __init__(self, site: GraphSite) -> None:
+        self.site = site
+
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        answer = self.site.answer(host, target, headers)
+        return replace(answer, delay_s=0.08) if crc32(host.encode()) % 3 == 0 else answer
+
+
+class ExactLives:
+    """The mean of the scores of lives that enter a web from some known pages, by linear algebra."""
+
+    def __init__(self, graph: ori.LinkGraph, damping: float = 0.85) -> None:
+        n, degrees = graph.n_pages, graph.out_degrees()
+        self.damping = damping
+        self.links = np.zeros((n, n))
+        self.links[graph.sources(), graph.targets] = damping / degrees[graph.sources()]
+        self.is_dangling = degrees == 0
+        self.solved = lu_factor(np.eye(n) - self.links)
+
+    def mean(self, known: np.ndarray, until: float) -> float:
+        """Over lives of a surfer who starts at page 0."""
+        outside = ~known
+        counted = (1 - self.damping) * outside + (1 - until) * self.damping * self.is_dangling
+        inside = self.links[np.ix_(known, known)]
+        start = np.zeros(len(known))
+        start[0] = 1.0
+        visits = np.linalg.solve(np.eye(int(known.sum())) - inside.T, start[known])
+        leaves = start * outside
+        leaves[outside] += visits @ self.links[np.ix_(known, outside)]
+        # What is collected in K later belongs to the life; what is collected before it enters does not.
+        return float(leaves @ lu_solve(self.solved, counted) / leaves.sum())
+
+
+def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
+    """With 64 workers, and hosts of very different speed that hold different pages."""
+    site = GraphSite(synthetic_web(1500, inter_host=0.3, rng=6))
+    settings = {"crawl": {"proof": False, "workers": 64}}
+    with FakeWeb(SlowHosts(site)) as web:
+        report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=settings)
+    assert report.stopped_because == StopReason.MEASURED
+    told = Told(tmp_path / "c")
+    graph = renumbered(told, site)
+    assert ori.pagerank(graph, [0])[told.order].sum() >= UNTIL
+    row, walks = walks_of(tmp_path / "c")
+    with FolderView.open(tmp_path / "c") as folder:
+        survey = Retelling(folder, plan_of_folder(tmp_path / "c")).crawl.survey
+    assert survey is not None
+    assert row.width == 64
+    assert rounds_of_survey(survey) == walks
+    scores = survey._evidence.scores[: survey.n_walks]
+    exact, means = ExactLives(graph), []
+    for one in walks:
+        known = np.zeros(graph.n_pages, np.bool_)
+        known[told.order[: one.n_told]] = True
+        means += [exact.mean(known, UNTIL)] * len(one.entries)
+    errors = scores - np.array(means[: len(scores)])
+    z = errors.sum() / (scores.std() * np.sqrt(len(scores)))
+    assert len(scores) > 30
+    assert abs(z) < 4.5, f"seed {row.seed}"
+
+
+def surveys_of(folder: Path) -> list[tuple[int, float]]:
+    """The epoch and the target of every survey that was begun."""
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        return list(database._rows("SELECT epoch, until FROM survey ORDER BY id"))
+
+
+def test_a_finished_crawl_stays_finished_and_goes_on_with_another_goal(tmp_path: Path) -> None:
+    site, folder = a_site(), tmp_path / "c"
+    settings = {"crawl": {"proof": False}}
+    with FakeWeb(site) as web:
+        first = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
+        n_requests = len(web.requests)
+        again = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
+        assert len(web.requests) == n_requests
+        more = crawled(web, hub(site), folder, until=0.95, settings=settings)
+        proved = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"proof": True}})
+    assert first.stopped_because == again.stopped_because == more.stopped_because == StopReason.MEASURED
+    assert first.figures.measured == again.figures.measured
+    assert proved.stopped_because == StopReason.COVERAGE
+    assert proved.figures.measured is None
+    assert proved.figures.certificate.lower >= 0.95 > more.figures.certificate.lower
+    assert surveys_of(folder) == [(0, UNTIL), (0, 0.95)]
+
+
+def test_a_refresh_is_measured_too(tmp_path: Path) -> None:
+    site, folder = a_site(), tmp_path / "c"
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, until=UNTIL, settings={"crawl": {"proof": False}})
+        report = ori.refresh(folder)
+    assert report.figures.epoch == 1
+    assert surveys_of(folder) == [(0, UNTIL), (1, UNTIL)]
+    assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)
+    told = Told(folder)
+    truth = ori.pagerank(renumbered(told, site), [0])[told.order].sum()
+    assert truth >= UNTIL
+
+
+def test_what_is_blocked_makes_it_a_survey_of_what_is_reachable(tmp_path: Path) -> None:
+    """Its walks begin anew, and the crawl has not reached its goal."""
+    site, folder = a_site(), tmp_path / "c"
+    rank = np.bincount(site.graph.hosts, ori.pagerank(site.graph))
+    home = hub(site).split("/")[2]
+    worthy = [site.hosts[host] for host in np.argsort(-rank).tolist() if site.hosts[host] != home]
+    site.robots = dict.fromkeys(worthy[:2], "User-agent: *\nDisallow: /")
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"proof": False, "robots": True}})
+    assert report.stopped_because == StopReason.REACHABLE
+    assert not report.goal_reached
+    row, _ = walks_of(folder)
+    assert row.of_reachable
+    assert row.error < 0.1 * (1 - row.confidence)
+
+
+def test_stopped_by_a_budget_it_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if it had not been stopped."""
+    site, folder = a_site(), tmp_path / "c"
+    told_pages: list[int] = []
+    told = CrawlSurvey.told
+
+    def counted(self: CrawlSurvey, page: int, *rest: Any) -> Any:
+        told_pages.append(page)
+        return told(self, page, *rest)
+
+    with FakeWeb(site) as web:
+        for budget in (300, 420, 440, 441, None):
+            goal = {} if budget is None else {"budget": budget}
+            settings = {"crawl": {"proof": False, "workers": 1, **goal}, "politeness": {"connections": 1}}
+            monkeypatch.setattr(CrawlSurvey, "told", counted)
+            told_pages.clear()
+            n_before = len(web.requests)
+            report = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
+            assert len(told_pages) == len(web.requests) - n_before, "nothing is told again"
+            monkeypatch.undo()
+    assert report.stopped_because == StopReason.MEASURED
+    row, walks = walks_of(folder)
+    crawl = simulated(renumbered(Told(folder), site), row)
+    assert Told(folder).order == list(crawl.order)
+    assert walks == rounds_of(crawl)
+    assert walks[0].n_told < 420 < walks[-1].n_told, "it was stopped while it measured"
+
+
+class Refusing(Site):
+    """One page in ten asks to slow down, whenever it is asked for."""
+
+    def __init__(self, site: GraphSite) -> None:
+        self.site = site
+
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        is_refused = crc32(f"{host}{target}".encode()) % 10 == 0
+        return Answer(status=429) if is_refused and target != "/robots.txt" else self.site.answer(host, target, headers)
+
+
+def test_walks_do_not_wait_for_pages_that_never_answer(tmp_path: Path) -> None:
+    """They are blocked at last, and the walk ends there: at worst the surfer never returns."""
+    site = a_site()
+    start = next(site.url_of(page) for page in np.argsort(-site.graph.out_degrees()).tolist()
+                 if crc32(site.url_of(page).removeprefix("http://").encode()) % 10)  # fmt: skip
+    with FakeWeb(Refusing(site)) as web:
+        report = crawled(web, start, tmp_path / "c", until=0.7, settings={"crawl": {"proof": False, "workers": 1}})
+    assert report.stopped_because in (StopReason.MEASURED, StopReason.REACHABLE)
+    assert report.figures.n_blocked > 5
+    measured = report.figures.measured
+    assert measured is not None
+    assert measured.n_walks > 10
