@@ -33,7 +33,7 @@ GENERATED = {"generated, 1 million": (1_000_000, 3), "generated, 10 million": (1
 POLICIES = ("certified", "rankmass", "fractional", "opic", "breadth-first")
 LEVELS, LEVELS_OF_OTHERS = (0.90, 0.95, 0.98, 0.99), (0.90, 0.98)
 CONFIDENCE = 0.999
-RUNS, RUNS_OF_OTHERS = 9, 3
+RUNS, RUNS_OF_OTHERS = 5, 2
 LARGE = 50_000  # pages
 
 

@@ -150,12 +150,13 @@ class CrawlSurvey:
             if (self._weigh_evidence() or self._is_out_of_reach(edge, allowed)) and not is_due:
                 return self._look_later()
             plan = self._plan(edge, allowed)
-            if (plan.n_pages or self.to_come) and not is_due:
-                self._look_at = self.n_told + max(plan.n_pages, 1)
+            if plan.n_pages and not is_due:
+                self._look_at = self.n_told + plan.n_pages
                 return False
-        if is_due:
-            self._begin(self.to_come.popleft(), links)
-            return True
+        if self.to_come:
+            if is_due:
+                self._begin(self.to_come.popleft(), links)
+            return is_due
         first = self._lives.n_begun
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
         entries = tuple(drawn(self._coverage, edge.free, levels).tolist())
