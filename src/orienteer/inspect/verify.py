@@ -132,7 +132,7 @@ class CheckedSurvey(CrawlSurvey):
         allowed = edge.allowed(self.start.until, self.start.of_reachable)
         recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), len(self._order))]
         stake = self._pace.plan(
-            len(self._order), allowed, edge.free, self._evidence, self._gains(), recent, first, self.n_probes
+            len(self._order), allowed, edge.free, self._evidence, self._gains, recent, first, self.n_probes
         ).stake
         pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, stake))
         if not all(abs(noted - found) <= _ROUNDING * max(1.0, found) for noted, found in pairs):

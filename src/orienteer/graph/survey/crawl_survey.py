@@ -27,14 +27,15 @@ from orienteer.graph.survey.entries import Edge, drawn, quick_upper, random_leve
 from orienteer.graph.survey.evidence import Evidence
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.pace import Pace, recent_walks
+from orienteer.graph.survey.pace import Pace, Plan, recent_walks
 from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows, highest_score
 
 _FIRST_SHARE = 0.9  # of the error is for the survey that begins first, 0.9 of the rest for the next, and so on
-_SETTLED = 0.002  # of the time that may be outside: left to push when a round begins
+_ROUGHLY, _SETTLED = 0.02, 0.002  # of the time that may be outside: left to push at a look, and when a round begins
 _LOOK_SHARE = 0.03  # of the pages fetched, between looks while the target is out of reach
 _LEAST_STEP = 4
 _LIVES, _PAGES_A_LIFE = (2, 16), 500  # in a round: the least, the most; and pages fetched for each life
+_PAGES_A_LIFE_MORE = 1500  # in a large crawl there are more: a round must be worth the pushing
 _AT_ONCE = 4  # the share of the walks that seem to be missing that may be under way: 1 in so many
 
 
@@ -104,6 +105,7 @@ class CrawlSurvey:
         self._n_pushed = 0  # of these
         self._when: NDArray[np.int32] = np.full(1024, NOT_TOLD, np.int32)
         self._n_fetched_at = array("q")  # of each life: pages fetched when it began
+        self._gains: NDArray[np.float64] = np.zeros(64)  # of each life, as it was at the last look
         self._look_at = len(np.flatnonzero(trust))
         self._edge: Edge | None = None  # as it was at the last look
         self._asked: set[int] = set()  # pages that walks have needed
@@ -136,40 +138,44 @@ class CrawlSurvey:
     def _look(self, links: Links) -> bool:
         """Begin a round of walks if it is time for one; one of before begins at its moment, whatever is thought now."""
         is_due = bool(self.to_come) and self.to_come[0].n_told == self.n_told
-        n_fetched, n_lives = len(self._order), self._n_lives()
+        n_lives = self._n_lives()
         if not is_due and not self._is_time(n_lives):
             return False
         self._push_new(links)
         if not is_due and quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
             return self._look_later()
-        edge = self._settle(links)
-        allowed, gains = edge.allowed(*self._goal()), self._gains()
-        if (self._weigh_evidence(gains) or self._is_out_of_reach(edge, allowed)) and not is_due:
-            return self._look_later()
-        recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), n_fetched)]
-        plan = self._pace.plan(
-            n_fetched, allowed, edge.free, self._evidence, gains, recent, self._lives.n_begun, self.n_probes
-        )
-        self.n_missing = plan.n_walks
-        if is_due:
-            self._begin(self.to_come.popleft(), links)
-            return True
-        if plan.n_pages or self.to_come:
-            self._look_at = self.n_told + max(plan.n_pages, 1)
-            return False
+        for share in (_ROUGHLY, _SETTLED):
+            edge = self._settle(links, share)
+            allowed = edge.allowed(*self._goal())
+            if (self._weigh_evidence() or self._is_out_of_reach(edge, allowed)) and not is_due:
+                return self._look_later()
+            plan = self._plan(edge, allowed)
+            if plan.n_pages and not is_due:
+                self._look_at = self.n_told + plan.n_pages
+                return False
+        if self.to_come:
+            if is_due:
+                self._begin(self.to_come.popleft(), links)
+            return is_due
         first = self._lives.n_begun
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
-        self._begin(
-            Round(
-                self.n_told, tuple(drawn(self._coverage, edge.free, levels).tolist()), allowed, edge.free, plan.stake
-            ),
-            links,
-        )
+        entries = tuple(drawn(self._coverage, edge.free, levels).tolist())
+        self._begin(Round(self.n_told, entries, allowed, edge.free, plan.stake), links)
         return True
+
+    def _plan(self, edge: Edge, allowed: float) -> Plan:
+        n_fetched, evidence = len(self._order), self._evidence
+        recent = evidence.scores[: evidence.n][recent_walks(self._starts(), n_fetched)]
+        plan = self._pace.plan(
+            n_fetched, allowed, edge.free, evidence, self._gains, recent, self._lives.n_begun, self.n_probes
+        )
+        self.n_missing = plan.n_walks
+        return plan
 
     def _n_lives(self) -> int:
         """In a round that begins now."""
-        return min(max(len(self._order) // _PAGES_A_LIFE, _LIVES[0]), _LIVES[1])
+        n_fetched = len(self._order)
+        return min(max(n_fetched // _PAGES_A_LIFE, _LIVES[0]), _LIVES[1] + n_fetched // _PAGES_A_LIFE_MORE)
 
     def _is_time(self, n_lives: int) -> bool:
         if self.is_reached or self.n_told < max(self._look_at, self.start.n_told):
@@ -247,6 +253,7 @@ class CrawlSurvey:
         for entry in one.entries:
             self._evidence.stake(self._lives.n_begun, one.allowed, one.free, one.stake)
             self._n_fetched_at.append(len(self._order))
+            self._gains = grown(self._gains, len(self._n_fetched_at))
             self._lives.begin(self.n_told, entry, links, self._rows())
 
     def _push_new(self, links: Links) -> None:
@@ -256,36 +263,36 @@ class CrawlSurvey:
         self._know(len(links.starts))
         self._coverage.fetch(new, links)
 
-    def _settle(self, links: Links) -> Edge:
+    def _settle(self, links: Links, share: float) -> Edge:
         """Push the mass through all that is fetched."""
-        self._coverage.push_on(links, _SETTLED * (1.0 - self.start.until))
+        self._coverage.push_on(links, share * (1.0 - self.start.until))
         edge = Edge.of(self._coverage)
         self._pace.see(len(self._order), edge.free / edge.total)
         self._edge = edge
+        self._see_gains()
         return edge
 
     def _starts(self) -> NDArray[np.int64]:
         return np.array(self._n_fetched_at[: self._evidence.n], np.int64)
 
-    def _gains(self) -> NDArray[np.float64]:
-        """For each walk, the least time that the surfer is on pages that were fetched since it began."""
-        starts = self._starts()
-        if len(starts) == 0:
-            return np.zeros(0)
-        first = int(starts[0])
-        visits = self._coverage.visits[np.array(self._order[first:], np.uint32)]
-        since = np.append(np.cumsum(visits[::-1])[::-1], 0.0)
-        return (1.0 - self._coverage.damping) * since[starts - first]
+    def _see_gains(self) -> None:
+        """For each life, the least time that the surfer is on pages that were fetched since it began."""
+        starts = np.array(self._n_fetched_at, np.int64)
+        if len(starts):
+            first = int(starts[0])
+            visits = self._coverage.visits[np.array(self._order[first:], np.uint32)]
+            since = np.append(np.cumsum(visits[::-1])[::-1], 0.0)
+            self._gains[: len(starts)] = (1.0 - self._coverage.damping) * since[starts - first]
 
     def _hear(self) -> None:
         scores = self._lives.scores[self._evidence.n : self._lives.n_scored]
         unknown_counts = 1.0 - self.start.until if self.start.of_reachable else 1.0
         dangling = (1.0 - self.start.until) * scores[:, DANGLING]
         self._evidence.hear(scores[:, OUTSIDE] + unknown_counts * scores[:, UNKNOWN] + dangling)
-        self._weigh_evidence(self._gains())
+        self._weigh_evidence()
 
-    def _weigh_evidence(self, gains: NDArray[np.float64]) -> bool:
-        self._found = self._evidence.found(gains)
+    def _weigh_evidence(self) -> bool:
+        self._found = self._evidence.found(self._gains)
         self.is_reached = self.is_reached or self._found >= self._evidence.goal
         return self.is_reached
 

@@ -52,9 +52,13 @@ class Evidence:
         self.scores[self.n : self.n + len(scores)] = scores
         self.n += len(scores)
 
+    def total(self, gains: NDArray[np.float64], more: float = 0.0) -> float:
+        """The same, but of all walks together: those to come add to that."""
+        return float(_found(self.scores, self.allowed, self.free, self.stakes, gains, more, self.n)[1])
+
     def found(self, gains: NDArray[np.float64], more: float = 0.0) -> float:
         """The evidence, if `gains` is (1 - d) visits_T(K_T - K_i) of each walk, and `more` came to all of them."""
-        return float(_found(self.scores, self.allowed, self.free, self.stakes, gains, more, self.n))
+        return float(_found(self.scores, self.allowed, self.free, self.stakes, gains, more, self.n)[0])
 
 
 def largest_stake(threshold: float, highest: float) -> float:
@@ -64,13 +68,13 @@ def largest_stake(threshold: float, highest: float) -> float:
 
 @kernel
 def _found(scores: Any, allowed: Any, free: Any, stakes: Any, gains: Any, more: float, n: int) -> Any:
-    """The largest sum over the first walks, however many."""
+    """The largest sum over the first walks, however many; and that over all."""
     total, most = 0.0, 0.0
     for k in range(n):
         factor = 1.0 + stakes[k] * ((allowed[k] + gains[k] + more) / free[k] - scores[k])
         total += log(max(factor, 1e-12))
         most = max(most, total)
-    return most
+    return most, total
 
 
 @kernel

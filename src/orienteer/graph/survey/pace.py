@@ -26,6 +26,7 @@ _RECENT_SHARE, _MOST_RECENT = 0.6, 400  # walks that say how scores are now
 _CAUTION = 0.03
 _WALK_WORTH = 1.3  # pages that the policy would have to fetch for what the probes of a walk do to the mass outside
 _PART = 0.3  # of the way, before one looks again
+_LEAST_PAGES, _LEAST_SHARE = 8, 0.01  # and no less than this, in pages and of those fetched
 _STAKE_AHEAD = 1.1  # thresholds will have grown by the end
 
 _AHEAD = np.append(np.geomspace(3.0, 0.004, 24), 0.0)  # pages to crawl, in shares of what is fetched
@@ -81,7 +82,7 @@ class Pace:
         outside = float(np.average(scores, weights=weights)) * free
         each = (n_probes + _USUAL_PROBES) / (n_walks + _USUAL_WALKS)
         power = self.power()
-        ahead = np.array([evidence.found(gains, outside * gone) for gone in _SHRINKS])
+        ahead = np.array([evidence.total(gains, outside * gone) for gone in _SHRINKS])
         best, cost = None, np.inf
         grows = _Growth(scores, weights)
         for x in _AHEAD.tolist():
@@ -110,7 +111,7 @@ class Pace:
 def _part_of(x: float, n_fetched: int) -> int:
     """The pages to crawl now, if there are x times as many as are fetched to go."""
     part = n_fetched * ((1.0 + x) ** _PART - 1.0)
-    return max(int(min(x * n_fetched, max(8.0, part))), 1)
+    return max(int(min(x * n_fetched, max(_LEAST_PAGES, _LEAST_SHARE * n_fetched, part))), 1)
 
 
 class _Growth:

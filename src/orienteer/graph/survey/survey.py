@@ -27,8 +27,9 @@ from orienteer.graph.trust import Trust, trust_vector
 from orienteer.pages.unknown import NOBODY_KNOWS
 
 DEFAULT_HALF_WIDTH = 0.005
+_LEAST_HALF_WIDTH = 0.001  # where a budget is there to be spent
 _LIVES = 16  # that begin together
-_MOST_WALKS = 200_000  # without any end in sight
+_MOST_WALKS = 30_000  # without any end in sight
 _SETTLED = 1e-9
 
 
@@ -163,10 +164,11 @@ def survey(
 ) -> Measured:
     """Measure the coverage of the `fetched` pages (ids or a mask) by random walks into the rest of the graph.
 
-    It ends when the interval is at most `half_width` to each side (0.005 if nothing is said), or when `budget` pages
-    outside have been looked at. The result holds with this `confidence` wherever it ends. `rng` is a NumPy generator or
-    a seed for one; without, the system's randomness is used. `blocked`, `aliases` and `n_unknown` are those of
-    `certificate`; aliases may be among the unfetched pages.
+    It ends when the interval is at most `half_width` to each side (0.005 if nothing is said; what nobody can know, on
+    blocked pages and behind unknown links, comes on top), or when `budget` pages outside have been looked at. The
+    result holds with this `confidence` wherever it ends. `rng` is a NumPy generator or a seed for one; without, the
+    system's randomness is used. `blocked`, `aliases` and `n_unknown` are those of `certificate`; aliases may be among
+    the unfetched pages.
 
     >>> from orienteer.graph import shapes
     >>> survey(shapes.clique(50), fetched=range(49), trust=[0], rng=1).lower > 0.95
@@ -186,7 +188,8 @@ def survey(
     coverage.block(page_ids("blocked", blocked, graph.n_pages))
     seed = np.random.default_rng(rng).bytes(16).hex()
     found = FixedSurvey(coverage, links, seed, confidence)
-    goal = half_width if half_width is not None else DEFAULT_HALF_WIDTH if budget is None else 0.0
+    least = DEFAULT_HALF_WIDTH if budget is None else _LEAST_HALF_WIDTH
+    goal = least if half_width is None else half_width
     return _walk(found, links, coverage.blocked, goal, budget)
 
 
@@ -195,7 +198,9 @@ def _walk(
 ) -> Measured:
     """Walk on a graph whose links are all there, until it is enough."""
     measured = found.measured()
-    while found.has_lives and measured.half_width > half_width and found.lives.n_begun < _MOST_WALKS:
+    while found.has_lives and measured.half_width - found.least_half_width > half_width:
+        if found.lives.n_begun >= _MOST_WALKS:
+            break
         needed = found.begin(_LIVES, links)
         while needed:
             if budget is not None and found.n_probes >= budget:
