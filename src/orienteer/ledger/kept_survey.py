@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from orienteer.crawl.crawl import Crawl, Goal
-from orienteer.graph.survey.crawl_survey import Round, SurveyStart
+from orienteer.graph.survey.crawl_survey import Round, SurveyStart, error_left
 from orienteer.store.database import Database
 from orienteer.store.survey_tables import SurveyRow, WalksRow
 
@@ -33,8 +33,9 @@ class KeptSurvey:
         if goal.until is None or goal.confidence is None or crawl.survey is not None or crawl.stopped_because:
             return
         seed = secrets.token_hex(16)  # from the system: no web can foresee where walks will go
-        start = SurveyStart(goal.until, goal.confidence, seed, width=width, of_reachable=goal.of_reachable)
-        crawl.begin_survey(start)
+        # Whoever asks one question after the other is wrong in one of them at most with the chance that was allowed.
+        error = error_left(goal.confidence, self._database.n_surveys(self._epoch))
+        crawl.begin_survey(SurveyStart(goal.until, goal.confidence, seed, 0, width, goal.of_reachable, error))
 
     def save(self, crawl: Crawl) -> bool:
         """Write down what is new; whether there was something."""

@@ -47,10 +47,18 @@ class SurveyTables(EpochTables):
         if "survey" in self.missing_tables:
             return None
         sql = "SELECT * FROM survey WHERE epoch = ? ORDER BY id DESC LIMIT 1"
-        for number, *values in self._rows(sql, epoch):
-            row = SurveyRow(*values)
-            return number, row._replace(of_reachable=bool(row.of_reachable))
+        for number, _, n_told, seed, until, confidence, error, of_reachable, width in self._rows(sql, epoch):
+            with self._expecting_damage():
+                row = SurveyRow(
+                    epoch, int(n_told), str(seed), float(until), float(confidence), float(error), bool(of_reachable),
+                    int(width),
+                )  # fmt: skip
+            return number, row
         return None
+
+    def n_surveys(self, epoch: int) -> int:
+        """How many surveys of this epoch were begun."""
+        return int(self._first("SELECT count(*) FROM survey WHERE epoch = ?", epoch))
 
     def add_walks(self, survey: int, first: int, rows: Sequence[WalksRow]) -> None:
         for k, row in enumerate(rows):
@@ -64,5 +72,5 @@ class SurveyTables(EpochTables):
         for n_told, entries, allowed, free, stake in self._rows(sql, survey):
             with self._expecting_damage():
                 pages = tuple(expect_ids(page_ids([entries]), self.n_urls()).tolist())
-                rows.append(WalksRow(n_told, pages, allowed, free, stake))
+                rows.append(WalksRow(int(n_told), pages, float(allowed), float(free), float(stake)))
         return rows

@@ -58,7 +58,12 @@ class SurveyStart:
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
         if not self.error:
-            object.__setattr__(self, "error", _FIRST_SHARE * (1.0 - self.confidence))
+            object.__setattr__(self, "error", error_left(self.confidence, 0))
+
+
+def error_left(confidence: float, n_before: int) -> float:
+    """The error that a survey may allow itself after so many others: all together stay below 1 - confidence."""
+    return _FIRST_SHARE * (1.0 - _FIRST_SHARE) ** n_before * (1.0 - confidence)
 
 
 def again(start: SurveyStart, of_reachable: bool) -> SurveyStart:
