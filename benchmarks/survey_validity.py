@@ -4,9 +4,11 @@ A survey is *wrong* if it is ever wrong, at whatever moment somebody looks. *Fix
 of walks. *Crawls* stop by themselves; wrong is one that stopped by its survey below its target. The *adversary* knows
 the truth: he fetches what leads quickly to nine tenths of the target, then as little as possible, and never a page that
 would reach it; every claim that he gets is wrong. Walks that need such a page wait for ever, so in small webs, where a
-few pages make up the difference, he gets few walks and is weak. Random webs have 30 to 90 pages, a third of them with blocked pages,
-redirects and links that are not known; there, a lower bound is compared with the least that the coverage can be, and an
-upper one with the most. Trusted in real graphs are the 160 pages of the highest PageRank.
+few pages make up the difference, he gets few walks and is weak.
+
+Random webs have 30 to 90 pages, a third of them with blocked pages, redirects and links that are not known; there, a
+lower bound is compared with the least that the coverage can be, and an upper one with the most. Trusted in real graphs
+are the 160 pages of the highest PageRank.
 
 The interval is that of Clopper and Pearson, at 95 %. At most a share of 1 - confidence may be wrong, half of it on each
 side of a fixed set.
