@@ -44,6 +44,8 @@ SLOW = [
     "hosts",
     "strangers",
     "certificate",
+    "survey",
+    "survey_validity",
     "links",
     "soak",
     "maximal",

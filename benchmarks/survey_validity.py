@@ -3,9 +3,12 @@
 A survey is *wrong* if it is ever wrong, at whatever moment somebody looks. *Fixed* sets are looked at after each round
 of walks. *Crawls* stop by themselves; wrong is one that stopped by its survey below its target. The *adversary* knows
 the truth: he fetches what leads quickly to nine tenths of the target, then as little as possible, and never a page that
-would reach it; every claim that he gets is wrong. Random webs have 30 to 90 pages, a third of them with blocked pages,
-redirects and links that are not known; there, a lower bound is compared with the least that the coverage can be, and an
-upper one with the most. Trusted in real graphs are the 160 pages of the highest PageRank.
+would reach it; every claim that he gets is wrong. Walks that need such a page wait for ever, so in small webs, where a
+few pages make up the difference, he gets few walks and is weak.
+
+Random webs have 30 to 90 pages, a third of them with blocked pages, redirects and links that are not known; there, a
+lower bound is compared with the least that the coverage can be, and an upper one with the most. Trusted in real graphs
+are the 160 pages of the highest PageRank.
 
 The interval is that of Clopper and Pearson, at 95 %. At most a share of 1 - confidence may be wrong, half of it on each
 side of a fixed set.
@@ -57,8 +60,9 @@ def written(found: Tally) -> str:
     rows = []
     for kind, confidence in sorted({(kind, confidence) for kind, confidence, _ in found}):
         n = found[kind, confidence, "n"]
-        cells = [_share(found[kind, confidence, side], n) for side in ("below", "above")]
-        allowed = (1 - confidence) / (2 if "fixed" in kind else 1)
+        is_fixed = "fixed" in kind  # only these have an upper bound
+        cells = [_share(found[kind, confidence, "below"], n), _share(found[kind, confidence, "above"], n * is_fixed)]
+        allowed = (1 - confidence) / (2 if is_fixed else 1)
         rows.append([f"{kind}, {confidence:.0%}", f"{n:,}", *cells, f"{allowed:.2%}"])
     head = ["surveys", "number", "claimed too much", "claimed too little", "allowed a side"]
     return machine("numpy", "numba") + "\n\n" + table(head, rows)
