@@ -9,7 +9,7 @@ demo: .venv/.installed
 
 # More options by PYTEST, as in `make test PYTEST="--durations=25"` or `make test PYTEST="--hypothesis-profile=thorough"`.
 test: .venv/.installed-dev browser
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder $(PYTEST)
 
 # Tests of the pages need a browser, and are skipped without one: it is installed where that is possible.
 browser:
