@@ -32,6 +32,12 @@ from tests.live.live_crawls import Told, crawled, hub, renumbered
 UNTIL = 0.9
 
 
+@pytest.fixture(autouse=True)
+def seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same walks every time; elsewhere the seed comes from the system."""
+    monkeypatch.setattr("orienteer.ledger.kept_survey.secrets.token_hex", lambda n_bytes: "5eed" * n_bytes)
+
+
 def a_site() -> GraphSite:
     """With many links between hosts a proof comes much later than a measurement."""
     return GraphSite(synthetic_web(1500, inter_host=0.3, rng=5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.errors import CrawlFolderError
+from orienteer.store.lock import holder_of
 
 if TYPE_CHECKING:
     from orienteer.search.search_index import SearchIndex
 
 _State = tuple[int, ...]
+
+_PATIENCE_S, _LOOK_EVERY_S = 2.0, 0.05  # for an index that is being written
 
 
 @dataclass
@@ -64,7 +68,7 @@ class ServedCrawl:
             state = self._index_state()
             if self._lease is None or (state and state != self._lease.state):
                 try:
-                    index = SearchIndex.open(self.path)
+                    index = SearchIndex.open(self.path) if self._lease else self._first_index()
                 except CrawlFolderError:
                     # While an index is written anew there is none for a moment: the old one, already removed, will do.
                     if self._lease is None:
@@ -74,6 +78,22 @@ class ServedCrawl:
                     self._lease = _Lease(index, state)
             self._lease.n_users += 1
             return self._lease
+
+    def _first_index(self) -> SearchIndex:
+        """The index, where none is open yet; one that is being written just now is waited for, for a moment."""
+        from orienteer.search.index_files import index_folder
+        from orienteer.search.search_index import SearchIndex
+
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return SearchIndex.open(self.path)
+            except CrawlFolderError:
+                if holder_of(index_folder(self.path)) is None:
+                    return SearchIndex.open(self.path)  # whoever was writing may have just ended
+                if time.monotonic() > until:
+                    raise
+            time.sleep(_LOOK_EVERY_S)
 
     def _retire(self) -> None:
         if self._lease is not None:
