@@ -27,7 +27,8 @@ import numpy as np
 from scipy.stats import beta
 
 from benchmarks.measure import machine, table
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph

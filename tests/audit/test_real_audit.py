@@ -10,7 +10,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import orienteer as ori
@@ -22,7 +21,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.survey.fixed_walks import SurveyGoal
 from orienteer.url import host_of
 from tests.conftest import SHARED_DATA
-from tests.live.live_crawls import Tables, Told, crawled
+from tests.live.live_crawls import Tables, Told, crawled, true_rank
 
 pytestmark = pytest.mark.long
 
@@ -62,26 +61,8 @@ class Audit:
         with FakeWeb(Faulty(site, 0, (0.0, 0.1))) as slow:
             many = self.given | {"crawl": {"workers": 64}, "fetch": {"connect_to": slow.address}}
             self.slow_report = live_survey(folder / "copy", GOAL, settings=many)
-        self.time = self._time_by_url()
-
-    def _time_by_url(self) -> dict[str, float]:
-        """A surfer's time on each page of the whole web; whoever would go to a redirect goes to its target."""
-        urls, rows = self.whole.urls, self.whole.rows
-        ends = np.arange(len(urls))
-        for page, url in enumerate(urls):
-            row = rows[url]
-            while row is not None and row.redirect_to is not None:
-                ends[page] = row.redirect_to
-                row = rows[urls[row.redirect_to]]
-        sources, targets = [], []
-        for page, url in enumerate(urls):
-            row = rows[url]
-            if row is not None and row.redirect_to is None:
-                targets.append(ends[row.links])
-                sources.append(np.full(len(row.links), page))
-        graph = ori.LinkGraph.from_links(len(urls), np.concatenate(sources), np.concatenate(targets))
-        trust = np.bincount(ends[: len(self.seeds)], weights=self.trust, minlength=len(urls)) / sum(self.trust)
-        return dict(zip(urls, ori.pagerank(graph, trust, tolerance=1e-10).tolist(), strict=True))
+        # A surfer's time on each page of the whole web.
+        self.time = dict(zip(self.whole.urls, true_rank(self.whole, self.trust).tolist(), strict=True))
 
     def truth(self) -> float:
         return sum(time for url, time in self.time.items() if url in self.archived)

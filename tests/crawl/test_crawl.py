@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.frontier.politeness import Politeness
 from orienteer.graph import shapes
 from orienteer.pages.states import TRANSITIONS, PageState

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.graph.coverage import certificate
 from orienteer.pages.stop_reason import StopReason
 from orienteer.pages.unknown import NOBODY_KNOWS

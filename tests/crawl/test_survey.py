@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import binom
 
 import orienteer as ori
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart, again
 from orienteer.pages.stop_reason import StopReason

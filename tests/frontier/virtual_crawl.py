@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.frontier.politeness import Politeness
 from orienteer.frontier.probation import Probation
 from orienteer.policies import make_policy

@@ -76,3 +76,26 @@ def renumbered(told: Told, site: GraphSite) -> ori.LinkGraph:
     new_ids[old_ids] = np.arange(graph.n_pages)
     hosts = None if graph.hosts is None else graph.hosts[old_ids]
     return ori.LinkGraph.from_links(graph.n_pages, new_ids[graph.sources()], new_ids[graph.targets], hosts)
+
+
+def true_rank(told: Told, seed_trust: list[float]) -> np.ndarray:
+    """The rank of each page in the web that a complete crawl found; its seeds are the first pages.
+
+    There, whoever would go to a redirect goes to its target.
+    """
+    urls, rows = told.urls, told.rows
+    ends = np.arange(len(urls))
+    for page, url in enumerate(urls):
+        row = rows[url]
+        while row is not None and row.redirect_to is not None:
+            ends[page] = row.redirect_to
+            row = rows[urls[row.redirect_to]]
+    sources, targets = [], []
+    for page, url in enumerate(urls):
+        row = rows[url]
+        if row is not None and row.redirect_to is None:
+            targets.append(ends[row.links])
+            sources.append(np.full(len(row.links), page))
+    graph = ori.LinkGraph.from_links(len(urls), np.concatenate(sources), np.concatenate(targets))
+    trust = np.bincount(ends[: len(seed_trust)], weights=seed_trust, minlength=len(urls)) / sum(seed_trust)
+    return ori.pagerank(graph, trust, tolerance=1e-10)

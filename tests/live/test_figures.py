@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.live import figures as module
 from orienteer.live.figures import Watch, dead_mass
 from orienteer.pages.stop_reason import StopReason

@@ -12,7 +12,8 @@ import pytest
 from scipy.linalg import lu_factor, lu_solve
 
 import orienteer as ori
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.live.time_left import Left, Outlook, Point
 
 

@@ -76,7 +76,7 @@ def compare(
     Example: [bold]orienteer compare web.npz --policies certified,rankmass,breadth-first --plot policies.png[/bold]
     """
     from orienteer.cli import compare_harvests
-    from orienteer.crawl.crawl import Goal
+    from orienteer.crawl.goal import Goal
     from orienteer.evaluate import compare as comparing
     from orienteer.policies.policy_spec import PolicySpec, split_specs
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from orienteer.crawl.crawl import Goal
+    from orienteer.crawl.goal import Goal
     from orienteer.crawl.trace import Explanation, Trace
     from orienteer.evaluate.cost import Cost
     from orienteer.frontier.politeness import Politeness
@@ -59,7 +59,7 @@ def simulate(
 
     Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
     """
-    from orienteer.crawl.crawl import Goal
+    from orienteer.crawl.goal import Goal
     from orienteer.evaluate.compare import warm_up
     from orienteer.frontier.politeness import Politeness
     from orienteer.policies.focused import FocusedPolicy

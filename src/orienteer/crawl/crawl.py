@@ -19,19 +19,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
-from orienteer.errors import InputError
+from orienteer.crawl.goal import Goal
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import NEVER, Certificate, Coverage, Target
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import Links
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart, again, check_confidence
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart, again
 from orienteer.notebook import facts_html
 from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.pages.stop_reason import StopReason
@@ -45,46 +45,6 @@ from orienteer.wording import counted
 _KNOWN, _IN_FLIGHT = int(PageState.KNOWN), int(PageState.IN_FLIGHT)
 FIRST = 1e300  # the priority of pages that walks of a survey need, by the number of the walk
 _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new in news}
-
-
-@dataclass(frozen=True)
-class Goal:
-    """When to stop: at a coverage, at a number of pages, or (neither) when nothing is left.
-
-    A coverage of 1 can hardly be proved: it asks for everything that can be fetched, and is no goal of its own.
-    A policy that proves coverage itself is believed, unless `by_certificate`; for the others the certificate decides.
-    It also decides where a policy's own proof does not hold: with redirects, and with trust that is not all known.
-    With a `confidence` the coverage is measured, too, and the crawl stops by what comes first.
-
-    Blocked pages may make a coverage impossible. The crawl then goes on until it holds *of what is reachable*, and has
-    not reached its goal (without `or_reachable`: until nothing is left). With `of_reachable` that is the goal, and the
-    certificate decides.
-    """
-
-    until: float | None = None
-    budget: int | None = None
-    by_certificate: bool = False
-    of_reachable: bool = False
-    or_reachable: bool = True
-    confidence: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.confidence is not None:
-            check_confidence(self.confidence)
-        if self.until == 1:
-            object.__setattr__(self, "until", None)
-        if self.until is not None and not 0 < self.until < 1:
-            raise InputError(f"until is {self.until}; a coverage lies between 0 and 1, such as 0.98")
-        if self.budget is not None and self.budget < 1:
-            raise InputError(f"budget is {self.budget}; it must be at least one page")
-
-    def is_reached(self, stopped_because: StopReason, n_asked: int) -> bool:
-        """Whether a crawl that ended for this reason did what it was asked to."""
-        if self.until is not None:
-            return stopped_because in (StopReason.COVERAGE, StopReason.MEASURED)
-        if self.budget is not None:
-            return n_asked >= self.budget
-        return stopped_because == StopReason.FRONTIER_EMPTY
 
 
 class Crawl:
@@ -242,7 +202,6 @@ class Crawl:
             self.frontier.remove(page)
         self.blocked_pages.append(page)
         self.n_asked += was_answered
-        self._probes.discard(page)
         self._apply(self.policy.lost(page, self.web))
         if is_redirect:
             self._leave_unknown(page, NOBODY_KNOWS)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError
 from orienteer.frontier.politeness import ANY_TIME, Politeness
@@ -79,13 +80,17 @@ def simulate(
     if step_by_step or is_measured or politeness is not None or workers > 1 or latency_s:
         waits = latency_s if callable(latency_s) else (lambda page, generator: latency_s)
         return _stepped(
-            labelled, chosen, trusted, goal, politeness or ANY_TIME, workers, waits, _generator(rng), progress
+            labelled,
+            chosen,
+            trusted,
+            goal,
+            politeness or ANY_TIME,
+            workers,
+            waits,
+            np.random.default_rng(0 if rng is None else rng),
+            progress,
         )
     return _in_bulk(labelled, chosen, trusted, goal, progress)
-
-
-def _generator(rng: int | np.random.Generator | None) -> np.random.Generator:
-    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)
 
 
 def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:

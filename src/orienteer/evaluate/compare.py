@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.crawl.simulate import simulate
 from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError

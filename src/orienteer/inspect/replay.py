@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives

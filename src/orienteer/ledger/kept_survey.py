@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.graph.survey.crawl_survey import Round, SurveyStart, error_left
 from orienteer.store.database import Database
 from orienteer.store.survey_tables import SurveyRow, WalksRow

@@ -23,7 +23,7 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings

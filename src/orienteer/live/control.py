@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain_folder, open_plain
 from orienteer.hooks.hook_names import expect_installed

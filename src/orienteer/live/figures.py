@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.survey.measured import Measured

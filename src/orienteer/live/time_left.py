@@ -12,7 +12,7 @@ import math
 from collections import deque
 from typing import NamedTuple
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 
 _RATE_OVER_S = 20.0
 _LOOK_FIRST_S = 10.0  # before any estimate

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orienteer.crawl.crawl import Crawl, Goal
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.goal import Goal
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import extract_page
 from orienteer.extract.tokens import page_tokens

@@ -8,7 +8,7 @@ from typing import Any
 
 from scrapy.settings import BaseSettings
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError, OrienteerError
 from orienteer.graph.survey.crawl_survey import check_confidence
 from orienteer.policies.focused import FocusedPolicy

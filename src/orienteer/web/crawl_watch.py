@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from orienteer.crawl.crawl import Goal
+from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.done_tally import HostPages
 from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
