@@ -6,6 +6,7 @@
     ├── CrawlFolderError      a crawl folder that cannot be opened or written: in use, read-only, full, damaged
     ├── SeedError             a crawl that could not fetch a single page: a wrong address, a closed port, no HTML
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
+    ├── ProcessError          no process can be started beside this one, or all of them died
     └── MissingExtraError     an optional package is not installed
 
     DamagedArchiveWarning     a Python warning: of a damaged archive what is whole was read, and the rest was skipped
@@ -45,6 +46,10 @@ class SeedError(OrienteerError):
 
 class ExportError(OrienteerError):
     """An export that cannot be written: the disk is full, access is denied, something else is in its place."""
+
+
+class ProcessError(OrienteerError):
+    """No process can be started beside this one, or those that were died."""
 
 
 class MissingExtraError(OrienteerError):

@@ -1,0 +1,93 @@
+"""A process beside this one: it runs, says why it ended, and never outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from orienteer.processes.child import Child
+
+ROOT = Path(__file__).parents[2]
+
+
+def echo(channel: Connection, word: str) -> None:
+    while True:
+        channel.send_bytes(word.encode() + channel.recv_bytes())
+
+
+def fail(channel: Connection) -> None:
+    raise ValueError("no such thing")
+
+
+def busy(channel: Connection) -> None:
+    channel.send_bytes(b"busy")
+    while True:
+        pass
+
+
+def test_it_runs_a_function() -> None:
+    child = Child(echo, "you said ")
+    child.channel.send_bytes(b"hello")
+    assert child.channel.recv_bytes() == b"you said hello"
+    child.close()
+    assert not child.is_running
+
+
+def test_it_says_why_it_ended() -> None:
+    child = Child(fail)
+    with pytest.raises(EOFError):
+        child.channel.recv_bytes()
+    assert child.why_ended() == "ValueError: no such thing"
+    child.close()
+
+
+def test_a_killed_one_says_so() -> None:
+    child = Child(echo, "")
+    os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises((EOFError, ConnectionResetError)):
+        child.channel.recv_bytes()
+    assert child.why_ended() == "killed by SIGKILL"
+    child.close()
+
+
+SCRIPT = """
+import os, sys, time
+from orienteer.processes.child import Child
+from tests.processes.test_child import busy, echo
+
+children = [Child(busy), Child(echo, "")]
+assert children[0].channel.recv_bytes() == b"busy"
+print(*(child.pid for child in children), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_none_outlives_its_parent(tmp_path: Path, how: signal.Signals) -> None:
+    """Nor does the script need `if __name__ == "__main__"`."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as parent:
+        assert parent.stdout is not None
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(pids) == 2
+        parent.send_signal(how)
+        parent.wait()
+    while any(is_alive(pid) for pid in pids):
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
