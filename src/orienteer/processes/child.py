@@ -36,7 +36,7 @@ class Child:
 
     def __init__(self, serve: Callable[..., None], *args: Any) -> None:
         self.channel, far_end = Pipe()
-        self._said = tempfile.TemporaryFile()  # what it writes on stderr
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - what it writes on stderr; closed by close()
         paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         # -P: what lies about in the current folder is not run. In a session of its own Ctrl-C does not end it.
         command = [sys.executable, "-P", "-m", __spec__.name, str(far_end.fileno())]
