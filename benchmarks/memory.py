@@ -21,23 +21,22 @@ import numpy as np
 
 from benchmarks.frontier import resident_bytes
 from benchmarks.measure import machine, measured, table
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.headers import Headers
+from orienteer.answers.answer import Request
 from orienteer.answers.meaning import Meaning, Verdict
+from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.outcome import Outcome
 from orienteer.store.folder import CrawlFolder
+from orienteer.workers.received import Received
 
 POLICIES = ("certified", "fractional")
 N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = 250_000, 40, 20
 PAGES_PER_COMMIT = 500
 N_HOSTS = 20_000
 BYTES_PER_LINK = 4
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
-HEADERS = Headers([("Content-Type", "text/html")])
 
 
 def url(page: int) -> str:
@@ -64,12 +63,12 @@ def crawl_pages(ledger: Ledger, n_pages: int) -> None:
         known = (n_known * rng.random(LINKS_PER_PAGE - NEW_PER_PAGE) ** 2).astype(int).tolist()
         links = [url(target) for target in (*known, *range(n_known, n_known + NEW_PER_PAGE))]
         body = b"page %d" % page
-        answer = Fetched(
-            Request(ledger.url(page), page), Outcome.OK, 200, "200 OK", HEADERS, HEAD, body, body, "192.0.2.1",
-            "http/1.1", started_at=1.7e9 + k, duration_s=0.1,
+        meaning = Meaning(Verdict.FETCHED, Outcome.OK, page_with(links, f"The title of page {page}"))
+        answer = Received(
+            Request(ledger.url(page), page), Outcome.OK, meaning, 200, started_at=1.7e9 + k, duration_s=0.1,
+            n_bytes=len(body), size_bytes=len(body), content_type="text/html", digest=near_duplicates.digest(body),
         )  # fmt: skip
-        content = page_with(links, f"The title of page {page}")
-        ledger.take_in(page, answer, Meaning(Verdict.FETCHED, Outcome.OK, content), 0.0)
+        ledger.take_in(page, answer, 0.0)
         if k % PAGES_PER_COMMIT == 0:
             ledger.acknowledge()
     ledger.crawl.certificate()

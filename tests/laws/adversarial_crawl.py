@@ -75,10 +75,10 @@ def _ask(site: AdversarialSite, intake: Intake, page: int) -> None:
     if site.place(url).kind == "robots":
         return intake.block(page, Outcome.ROBOTS, 0.0)
     answer = answer_of(site, Request(url, page))
-    (meaning,) = intake.read([answer])
-    if meaning.verdict is Verdict.TRY_AGAIN:
-        return ledger.blocked(page, meaning.reason, answer, 0.0)
-    intake.take_in(page, answer, meaning, 0.0)
+    (read,) = intake.read([answer])
+    if read.meaning.verdict is Verdict.TRY_AGAIN:
+        return ledger.blocked(page, read.reason, read, 0.0)
+    intake.take_in(page, read, 0.0)
 
 
 def answer_of(site: AdversarialSite, request: Request) -> Fetched:

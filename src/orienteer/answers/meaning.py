@@ -56,6 +56,8 @@ VERDICTS: dict[Outcome, Verdict] = {
     Outcome.NO_CONNECTION: Verdict.TRY_AGAIN,
     Outcome.BROKEN: Verdict.TRY_AGAIN,
     Outcome.CANCELLED: Verdict.TRY_AGAIN,
+    Outcome.LOST: Verdict.TRY_AGAIN,
+    Outcome.UNREADABLE: Verdict.BLOCKED,
     Outcome.ROBOTS: Verdict.BLOCKED,
     Outcome.ROBOTS_OUT_OF_REACH: Verdict.BLOCKED,
     Outcome.TOO_DEEP: Verdict.BLOCKED,

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from orienteer.around.rounds import EstimateSettings
 from orienteer.around.surroundings import AroundSetup, around_plan, opened_outside, outside_of
-from orienteer.fetch.choice import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.estimation.history import Round
 from orienteer.graph.estimation.outlook import Outlook
@@ -28,6 +27,7 @@ from orienteer.live.warm_up import warm_up
 from orienteer.pages.stop_reason import StopReason
 from orienteer.settings import from_table, merged, to_table
 from orienteer.store.folder import CrawlFolder, remove_crawl
+from orienteer.workers.crew import Crew
 
 _KEPT_PAGES = 100  # of each kind, in the report that stays in the folder
 _KEPT_LINKS = 10  # of each page outside
@@ -118,9 +118,9 @@ def opened_estimate(
         if again:
             remove_crawl(outside_of(path))
         warm_up(plan)
-        with opened_outside(crawl, plan) as folder, closing(make_fetcher(plan.fetch)) as fetcher:
+        with opened_outside(crawl, plan) as folder, closing(Crew(plan.fetch, plan.crawl.processes)) as crew:
             setup = AroundSetup(folder, plan, settings)
-            yield OpenEstimate(crawl, LiveCrawl(Ledger(folder, plan, setup), fetcher), setup)
+            yield OpenEstimate(crawl, LiveCrawl(Ledger(folder, plan, setup), crew), setup)
 
 
 def live_estimate(

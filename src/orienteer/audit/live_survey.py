@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from orienteer.audit.survey_folder import opened_survey, survey_of, survey_plan
 from orienteer.audit.survey_report import N_GAPS, Names, Surveyed, SurveyReport, survey_report
 from orienteer.audit.survey_setup import SurveyLedger, SurveySetup
-from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan
@@ -21,6 +20,7 @@ from orienteer.live.warm_up import warm_up
 from orienteer.settings import merged, to_table
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
+from orienteer.workers.crew import Crew
 
 
 class OpenSurvey(NamedTuple):
@@ -69,9 +69,9 @@ def opened_live_survey(
         plan = survey_plan(_plan(crawl, given or {}))
         warm_up(plan)
         folder = opened_survey(crawl, place or survey_of(path, on_topic), plan, again, on_topic)
-    with folder, closing(make_fetcher(plan.fetch)) as fetcher:
+    with folder, closing(Crew(plan.fetch, plan.crawl.processes)) as crew:
         setup = SurveySetup(folder, plan, goal)
-        yield OpenSurvey(path, folder, LiveCrawl(SurveyLedger(folder, plan, setup), fetcher), setup)
+        yield OpenSurvey(path, folder, LiveCrawl(SurveyLedger(folder, plan, setup), crew), setup)
 
 
 def live_survey(

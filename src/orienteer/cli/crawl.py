@@ -127,6 +127,11 @@ def crawl(
         None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE
     ),
     workers: int | None = typer.Option(None, help="Requests in flight at once (32).", rich_help_panel=_NET),
+    processes: int | None = typer.Option(
+        None,
+        help="Processes that fetch and read pages. 1: all in one process. Without: others start when that one is busy.",
+        rich_help_panel=_NET,
+    ),
     fetcher: str | None = typer.Option(
         None,
         metavar="NAME",
@@ -180,7 +185,8 @@ def crawl(
         "crawl": {
             "policy": policy, "damping": damping, "until": goal.until, "budget": goal.budget,
             "by_certificate": by_certificate, "of_reachable": of_reachable, "confidence": confidence, "proof": proof,
-            "workers": workers, "robots": None if ignore_robots is None else not ignore_robots, "sitemaps": sitemaps,
+            "workers": workers, "processes": processes, "sitemaps": sitemaps,
+            "robots": None if ignore_robots is None else not ignore_robots,
             "duplicates": duplicates, "near_duplicates": near_duplicates,
         },
         "scope": {"kind": scope, "allow": tuple(allow) or None, "deny": tuple(deny) or None, "max_depth": max_depth},

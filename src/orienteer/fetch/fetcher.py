@@ -17,7 +17,8 @@ What every fetcher promises, and tests/fetch/contract.py holds it to:
 
 A fetcher is made with the FetchSettings of the crawl, and with settings of its own as keyword arguments, which are
 texts. One that does not ask the web (`asks_web` is False) needs no robots.txt and no delays between requests. One that
-cannot do any number of fetches at once says how many (`max_under_way`); a crawl starts no more.
+cannot do any number of fetches at once says how many (`max_under_way`); a crawl starts no more. One whose `poll` can be
+ended by somebody else has `wake_on(descriptor)`: it returns early when there is something to be read there.
 """
 
 from __future__ import annotations

@@ -65,6 +65,8 @@ class LibcurlFetcher:
         self._done: list[Fetched] = []
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}  # events by socket, 0: none
+        self._wake: int | None = None  # a descriptor
+        self._is_woken = False
         # libcurl's wishes when to be called: a built-in function as the callback cannot be interrupted.
         self._timer_ms: deque[int] = deque(maxlen=1)
         self._due = math.inf
@@ -103,8 +105,9 @@ class LibcurlFetcher:
     def poll(self, timeout_s: float) -> list[Fetched]:
         """What is finished, once there is something, or after this time."""
         until = time.monotonic() + timeout_s
+        self._is_woken = False
         self._drive(0.0)
-        while not self._done and not self._ended:
+        while not self._done and not self._ended and not self._is_woken:
             left_s = until - time.monotonic()
             if left_s <= 0:
                 break
@@ -112,6 +115,11 @@ class LibcurlFetcher:
         self._unpack(MAX_HANDED_OUT_BYTES)
         done, self._done = self._done, []
         return done
+
+    def wake_on(self, descriptor: int) -> None:
+        """From now on `poll` returns early when there is something to be read here."""
+        self._wake = descriptor
+        self._selector.register(descriptor, _READ)
 
     def _unpack(self, max_bytes: int) -> None:
         """Make answers of what has ended, until they hold so much."""
@@ -164,6 +172,8 @@ class LibcurlFetcher:
         self._selector.close()
         self._watched.clear()
         self._selector, self._multi = selectors.DefaultSelector(), self._new_multi()
+        if self._wake is not None:
+            self._selector.register(self._wake, _READ)
 
     def _drive(self, wait_s: float) -> None:
         """Wait for sockets and timers, let libcurl do what there is to do, and take in what is finished."""
@@ -175,6 +185,9 @@ class LibcurlFetcher:
                 self._due = math.inf
                 n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
             for key, events in ready:
+                if key.fd == self._wake:
+                    self._is_woken = True
+                    continue
                 n_running = self._multi.socket_action(key.fd, _TO_CURL[events])[1]
             if n_running < len(self._under_way):
                 self._take_in()

@@ -15,13 +15,15 @@ from typing import NamedTuple, TypeVar
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.headers import Headers
-from orienteer.answers.meaning import Verdict, meaning_of
+from orienteer.answers.meaning import Verdict
 from orienteer.fetch.archive import archived_answer
 from orienteer.imports.collection import Collection, Entry, Spool
 from orienteer.imports.wat import page_of
 from orienteer.ledger.intake import Intake
 from orienteer.live.figures import Watch
 from orienteer.progress import Progress
+from orienteer.workers.answer_reader import read_answer
+from orienteer.workers.received import Reading
 
 _URLS_AT_ONCE = 10_000
 _PAGES_PER_COMMIT = 1_000
@@ -115,24 +117,25 @@ class Importer:
         return True
 
     def _take_in(self, page: int, url: str, place: int, entry: Entry) -> None:
-        request, digest = Request(url, page), None
+        request = Request(url, page)
         self._ledger.library.places[page] = entry.archived
         if entry.archived is not None:
             archived = self._ledger.folder.archive.read(entry.archived)
             answer = archived_answer(request, archived, self._ledger.plan.fetch)
             self._intake.n_bytes += len(answer.body)
-            (meaning,) = self._intake.read([answer])
+            (read,) = self._intake.read([answer])
         elif entry.spooled is not None:
             headers, content = page_of(self._spool.read(entry.spooled), url)
             answer = Fetched(request, entry.outcome, entry.status, headers=headers, started_at=entry.time)
-            meaning, digest = meaning_of(answer), self._collection.digest(place)
-            if meaning.verdict is Verdict.FETCHED:
-                meaning = replace(meaning, page=content)
+            read = read_answer(answer, Reading(records=False))
+            if read.meaning.verdict is Verdict.FETCHED:
+                read.meaning = replace(read.meaning, page=content)
+                read.digest = self._collection.digest(place) or read.digest
         else:
             stated = Headers([("Content-Type", entry.content_type)])
             answer = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
-            meaning = meaning_of(answer)
-        self._intake.take_in(page, answer, meaning, _NOW, digest)
+            read = read_answer(answer, Reading(records=False))
+        self._intake.take_in(page, read, _NOW)
 
 
 def _batched(things: Iterable[_Thing], n: int) -> Iterator[list[_Thing]]:

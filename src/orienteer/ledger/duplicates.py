@@ -22,8 +22,8 @@ class Duplicates:
         """The first other page with the very same content."""
         return self._database.page_with_digest(digest, page) if self._exact else None
 
-    def near(self, page: int, text: str, was_known: bool) -> int | None:
-        """The first page whose text is nearly this one's. If there is none, later pages may find this one.
+    def near(self, page: int, signature: bytes | None, was_known: bool) -> int | None:
+        """The first page with a text much like that of this signature. If there is none, later pages may find this one.
 
         A page that `was_known` says something else now: it is not found any more by what it said.
         """
@@ -31,7 +31,6 @@ class Duplicates:
             return None
         if was_known:
             self._forget(page)
-        signature = near_duplicates.signature(text)
         if signature is None:
             return None
         bands = near_duplicates.bands(signature)

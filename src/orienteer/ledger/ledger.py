@@ -16,11 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.answers.answer import Fetched
-from orienteer.answers.headers import validators
 from orienteer.answers.meaning import LOST_REDIRECTS, Meaning, Verdict
 from orienteer.errors import InputError
-from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
 from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
@@ -36,6 +33,7 @@ from orienteer.pages.unknown import ALL_KNOWN, NOBODY_KNOWS, UnknownLinks
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
+from orienteer.workers.received import Received
 
 _CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
 
@@ -63,11 +61,12 @@ class Ledger(Retelling):
 
     # -- what happens to pages ----------------------------------------------------------------------------------
 
-    def take_in(self, page: int, answer: Fetched, meaning: Meaning, now: float, digest: bytes | None = None) -> None:
-        """What an answer means becomes what is known of the page; `digest` is of content that it does not hold."""
+    def take_in(self, page: int, answer: Received, now: float) -> None:
+        """What an answer means becomes what is known of the page."""
+        meaning = answer.meaning
         verdict = meaning.verdict
         if verdict is Verdict.FETCHED:
-            self._fetched(page, answer, meaning, now, digest)
+            self._fetched(page, answer, now)
         elif verdict is Verdict.REDIRECT and meaning.target is not None:
             self._redirected(page, answer, meaning.target, now)
         elif verdict is Verdict.FAILED:
@@ -78,22 +77,22 @@ class Ledger(Retelling):
         elif verdict is not Verdict.NOT_MODIFIED or not self._not_modified(page, answer, now):
             self.blocked(page, meaning.reason, answer, now)
 
-    def _fetched(self, page: int, answer: Fetched, meaning: Meaning, now: float, digest: bytes | None) -> None:
+    def _fetched(self, page: int, answer: Received, now: float) -> None:
         """The page is there. Its links are numbered and followed, unless it only repeats another page."""
-        content = meaning.page
+        meaning, content, digest = answer.meaning, answer.meaning.page, answer.digest
         assert content is not None
-        digest = near_duplicates.digest(answer.content) if digest is None else digest
+        assert digest is not None
         known = self.library.before(page)
         if known is not None and known.digest == digest:
             same_as, similar_to = known.duplicate_of, known.near_duplicate_of
         else:
             same_as = self._duplicates.exact(page, digest)
-            similar_to = self._duplicates.near(page, content.text, known is not None) if same_as is None else None
+            similar_to = self._duplicates.near(page, answer.signature, known is not None) if same_as is None else None
         if similar_to is not None and self.plan.crawl.near_duplicates == "merge":
             links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "much like another page")
         else:
             links, outside, unknown = self._links_of(page, meaning)
-        other_name = self._sessions.found(page, answer.request.url, answer.content)
+        other_name = self._sessions.found(page, answer.request.url, answer.sessionless)
         if other_name is None and same_as is not None and self.plan.crawl.duplicates == "merge":
             if self._links_like(same_as, page, links, unknown):
                 other_name = same_as
@@ -101,11 +100,10 @@ class Ledger(Retelling):
                 links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "a copy of another page")
         if other_name is not None:
             links, outside, unknown = np.array([other_name], np.uint32), NO_LINKS, ALL_KNOWN
-        etag, last_modified = validators(answer.headers)
         self._enter(
             page, PageState.FETCHED, Outcome.OK, answer, now, links, content, outside=outside, digest=digest,
             title=content.title, language=content.language, noindex=content.noindex, redirect_to=other_name,
-            duplicate_of=same_as, near_duplicate_of=similar_to, etag=etag, last_modified=last_modified,
+            duplicate_of=same_as, near_duplicate_of=similar_to, etag=answer.etag, last_modified=answer.last_modified,
             relevance=meaning.relevance, added=meaning.added, unknown=unknown,
         )  # fmt: skip
 
@@ -127,7 +125,7 @@ class Ledger(Retelling):
         names = {first, page}
         return set(links.tolist()) - names == set(row.links.tolist()) - names
 
-    def _redirected(self, page: int, answer: Fetched, target: str, now: float) -> None:
+    def _redirected(self, page: int, answer: Received, target: str, now: float) -> None:
         """The page is elsewhere; where one cannot follow, all that is known is that it is another name."""
         has_moved = page in self._seed_names and not self.library.has_moved_for_now(page, answer.status)
         is_widened = has_moved and not self.scope.contains([target])[0]
@@ -147,7 +145,7 @@ class Ledger(Retelling):
         if is_widened:
             self._find_more_links()
 
-    def _lost(self, page: int, outcome: Outcome, answer: Fetched, now: float, outside: NDArray[np.uint32]) -> None:
+    def _lost(self, page: int, outcome: Outcome, answer: Received, now: float, outside: NDArray[np.uint32]) -> None:
         """A redirect that leads out of the scope, round in circles, or on for ever."""
         unknown = UnknownLinks(NOBODY_KNOWS, outcome)
         self._enter(page, PageState.BLOCKED, outcome, answer, now, outside=outside, unknown=unknown)
@@ -172,17 +170,17 @@ class Ledger(Retelling):
         self.crawl.find_more_links(pages, np.array([len(inside) for _, inside in found], np.int32))
         self._discovered(np.unique(np.concatenate([inside for _, inside in found])))
 
-    def blocked(self, page: int, reason: str, answer: Fetched | None, now: float) -> None:
+    def blocked(self, page: int, reason: str, answer: Received | None, now: float) -> None:
         """The page will not be fetched; without an answer its host was not asked."""
         unknown = UnknownLinks(NOBODY_KNOWS, reason) if reason in LOST_REDIRECTS else ALL_KNOWN
         self._enter(page, PageState.BLOCKED, reason, answer, now, unknown=unknown)
 
-    def _not_modified(self, page: int, answer: Fetched, now: float) -> bool:
+    def _not_modified(self, page: int, answer: Received, now: float) -> bool:
         """The page is as it was; False if nobody knows how that is, so that the server cannot mean it."""
         known = self.library.before(page)
         if known is None or known.digest is None:
             return False
-        row = self.library.confirm(known, answer, *validators(answer.headers), self.position)
+        row = self.library.confirm(known, answer, self.position)
         self._happened(row, self.library.n_unknown(row), now)
         return True
 
@@ -254,7 +252,7 @@ class Ledger(Retelling):
             self.acknowledge()
 
     def _enter(
-        self, page: int, state: PageState, outcome: str, answer: Fetched | None, now: float,
+        self, page: int, state: PageState, outcome: str, answer: Received | None, now: float,
         links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, added: Additions | None = None,
         unknown: UnknownLinks = ALL_KNOWN, **rest: Any,
     ) -> None:  # fmt: skip
@@ -266,7 +264,7 @@ class Ledger(Retelling):
             outcome=str(outcome),
             status=answer.status if answer else 0,
             time=answer.started_at if answer else time.time(),
-            size_bytes=len(answer.content) if answer else 0,
+            size_bytes=answer.size_bytes if answer else 0,
             content_type=answer.content_type if answer else "",
             depth=self.depth(page),
             links=links,

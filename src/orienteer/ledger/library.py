@@ -23,20 +23,17 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.answers.answer import Fetched
 from orienteer.ledger.revisiting import FOR_THE_TIME_BEING, RefreshSettings, is_gone, noted, verdict
 from orienteer.pages.added import Additions
-from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
-from orienteer.store.record import ArchivedResponse, Revisited
+from orienteer.store.record import Revisited
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
+from orienteer.workers.received import Received
 
-# Answers that are whole: they go into the archive, whatever they say.
-_ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
 _IS_ENTERED = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.CHANGED, VisitKind.GONE))
 _SAYS_NOTHING = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.OUT_OF_REACH))  # about how often a page changes
 
@@ -84,7 +81,7 @@ class Library:
     def enter(
         self,
         found: PageRow,
-        answer: Fetched | None,
+        answer: Received | None,
         added: Additions | None = None,
         unknown: UnknownLinks = ALL_KNOWN,
     ) -> PageRow:
@@ -123,13 +120,15 @@ class Library:
         self._visited(told, kind, found.time, place)
         return told
 
-    def confirm(self, before: PageRow, answer: Fetched, etag: str, last_modified: str, position: int) -> PageRow:
+    def confirm(self, before: PageRow, answer: Received, position: int) -> PageRow:
         """The server says that a page has not been modified."""
         assert self.epoch is not None
         self._note(before, before, VisitKind.NOT_MODIFIED, self.epoch.began)
         earlier = self._earlier(before)
-        place = earlier and self._archive.append_revisit(_response(answer), earlier, not_modified=True)
-        self._take_validators(before, etag or before.etag, last_modified or before.last_modified)
+        place = None
+        if earlier is not None and answer.revisited is not None:
+            place = self._archive.append_revisit(answer.revisited, earlier, not_modified=True)
+        self._take_validators(before, answer.etag or before.etag, answer.last_modified or before.last_modified)
         told = before._replace(position=position)
         self._visited(told, VisitKind.NOT_MODIFIED, answer.started_at, place)
         return told
@@ -177,21 +176,19 @@ class Library:
         self._database.add_visit(visit)
         self.counts[kind] += 1
 
-    def _archived(self, found: PageRow, answer: Fetched | None) -> Position | None:
+    def _archived(self, found: PageRow, answer: Received | None) -> Position | None:
         """What was received goes into the archive, if it is whole, and not there yet."""
         if found.id in self.places:
             return self.places.pop(found.id)
-        if answer is None or answer.outcome not in _ARCHIVED or not self._archives:
+        if answer is None or answer.record is None or not self._archives:
             return None
-        return self._archive.append(_response(answer, found.digest))
+        return self._archive.append_member(answer.record)
 
-    def _archived_again(self, before: PageRow, found: PageRow, answer: Fetched | None) -> Position | None:
+    def _archived_again(self, before: PageRow, found: PageRow, answer: Received | None) -> Position | None:
         """The same was received again: a record that says so, if it was the same to the byte."""
         earlier = self._earlier(before)
-        if answer is None or earlier is None:
-            return self._archived(found, answer)
-        response = _response(answer, found.digest)
-        if earlier.payload_sha1 != response.payload_sha1:
+        response = None if answer is None else answer.revisited
+        if response is None or earlier is None or earlier.payload_sha1 != response.payload_sha1:
             return self._archived(found, answer)  # compressed otherwise, say
         return self._archive.append_revisit(response, earlier, not_modified=False)
 
@@ -211,16 +208,3 @@ def _placed(row: PageRow, place: Position | None) -> PageRow:
     if place is None:
         return row
     return row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
-
-
-def _response(answer: Fetched, digest: bytes | None = None) -> ArchivedResponse:
-    """`digest` is of the content."""
-    return ArchivedResponse(
-        url=answer.request.url,
-        time=answer.started_at,
-        raw_headers=answer.raw_headers,
-        body=answer.body,
-        address=answer.address,
-        protocol=answer.protocol,
-        body_sha1=digest if answer.content is answer.body else None,
-    )

@@ -51,6 +51,9 @@ class CrawlSettings:
     links that are not known. It is measured with this `confidence`, and the crawl stops by what comes first,
     measurement or proof; with `proof` by the proof alone.
 
+    `workers` is how many pages are asked for at a time. `processes` is how many processes fetch and read them: 1 does
+    all in one process, 0 begins like that, and starts others when that one is busy all the time.
+
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
     pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
@@ -69,6 +72,7 @@ class CrawlSettings:
     confidence: float = 0.999
     proof: bool = False
     workers: int = 32
+    processes: int = 0
     robots: bool = True
     sitemaps: bool = True
     duplicates: str = "report"
@@ -94,6 +98,8 @@ class CrawlSettings:
             raise InputError(f"policy {self.policy} looks for pages of a topic: name one (--topic FILE)")
         if not 1 <= self.workers <= 10_000:
             raise InputError(f"workers is {self.workers}; it must be from 1 to 10,000")
+        if not 0 <= self.processes <= 1_000:
+            raise InputError(f"processes is {self.processes}; it must be from 1 to 1,000, or 0: as many as help")
         if not 0 < self.commit_every_s <= 60:
             raise InputError(f"commit_every_s is {self.commit_every_s}; it must be above 0 and at most 60 seconds")
         for name in ("duplicates", "near_duplicates"):

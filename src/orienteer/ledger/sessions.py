@@ -4,20 +4,15 @@ A session in a URL (`?sid=...`, `;jsessionid=...`) mostly names a visit; but the
 such URLs are different pages until two of them were seen to give the same page, apart from the session itself. From
 then on all URLs that differ from these in the session alone count as the first of them, and are not asked for.
 
-The same page: the same content when the session of the URL is taken out of it, and no other session in it. A page that
-names another session than its own may well be a list of things with such names.
+The same page: the same content when the session of the URL is taken out of it, and no other session in it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from orienteer.extract import near_duplicates
 from orienteer.store.database import Database, SessionRow
-from orienteer.url import SESSION_VALUES, session_of
-
-_VALUES = re.compile(SESSION_VALUES.encode(), re.IGNORECASE)
+from orienteer.url import session_of
 
 
 class Sessions:
@@ -31,13 +26,13 @@ class Sessions:
         changed = {k: first for k, url in enumerate(urls) if (first := self._first(url)) is not None}
         return [changed.get(k, url) for k, url in enumerate(urls)] if changed else urls
 
-    def found(self, page: int, url: str, content: bytes) -> int | None:
-        """The page has this content; the page with another session that it repeats, if there is one."""
-        session = session_of(url)
-        if session is None:
-            return None
-        digest = _digest_without(session.values, content)
-        if digest is None:
+    def found(self, page: int, url: str, digest: bytes | None) -> int | None:
+        """The page has a content with this digest without its session (see extract/session_content).
+
+        The page with another session that it repeats, if there is one.
+        """
+        session = None if digest is None else session_of(url)
+        if session is None or digest is None:
             return None
         known = self._database.session(session.stripped)
         if known is None:
@@ -55,14 +50,3 @@ class Sessions:
             return None
         known = self._database.session(session.stripped)
         return self._database.url(known.page) if known is not None and known.is_same else None
-
-
-def _digest_without(values: frozenset[str], content: bytes) -> bytes | None:
-    """The digest of a content without a session; None where it names another one."""
-    own = {value.encode() for value in values}
-    named = {value for groups in _VALUES.findall(content) for value in groups if value}
-    if not named <= own:
-        return None
-    for value in own:
-        content = content.replace(value, b"")
-    return near_duplicates.digest(content)

@@ -22,9 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from orienteer import __version__
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.meaning import Meaning, Verdict, verdict_of
-from orienteer.fetch.fetcher import Fetcher
+from orienteer.answers.answer import Request
+from orienteer.answers.meaning import Verdict
 from orienteer.frontier.frontier import LAST
 from orienteer.frontier.host_health import HostHealth
 from orienteer.hooks.hook_names import Hook
@@ -38,6 +37,8 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.log import Log, NoLog
 from orienteer.url import host_of
+from orienteer.workers.crew import Crew
+from orienteer.workers.received import Received
 
 _TICK_S = 0.25  # the longest wait before looking at the clock again
 # These are failures of the host: no page must be lost to a short outage. Only where the host is well by what other
@@ -51,21 +52,22 @@ _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for
 class LiveCrawl:
     """Drives a ledger's crawl over the network until its goal is reached, or somebody asks it to stop."""
 
-    def __init__(self, ledger: Ledger, fetcher: Fetcher, hooks: Sequence[Hook] = ()) -> None:
+    def __init__(self, ledger: Ledger, crew: Crew, hooks: Sequence[Hook] = ()) -> None:
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
-        self.fetcher = fetcher
-        self.workers = min(plan.crawl.workers, getattr(fetcher, "max_under_way", plan.crawl.workers))
-        self.health = HostHealth(plan.retry)
-        self.shares = WorkerShares(self.crawl.frontier, self.workers)
-        asks_robots = plan.crawl.robots and fetcher.asks_web
-        self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
-        self.turns = HostTurns(ledger, self.errands)
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.intake = Intake(ledger, hooks, self.log)
+        self.crew = crew
+        crew.begin(self.intake.reading)
+        self.workers = min(plan.crawl.workers, crew.max_under_way)
+        self.health = HostHealth(plan.retry)
+        self.shares = WorkerShares(self.crawl.frontier, self.workers)
+        asks_robots = plan.crawl.robots and crew.asks_web
+        self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
+        self.turns = HostTurns(ledger, self.errands)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
-        self.hear: Callable[[Fetched], None] = lambda answer: None  # told every answer, before it is taken in
+        self.hear: Callable[[Received], None] = lambda answer: None  # told every answer, before it is taken in
         self.tell: Callable[[str], None] = lambda line: None  # told in one line what a person should know
         self.impossible_goal = ImpossibleGoal(ledger)
         self.n_under_way = 0  # fetches, as of the last time that pages were asked for
@@ -81,6 +83,7 @@ class LiveCrawl:
         `tick` is called several times a second.
         """
         self._log_start()
+        self.crew.record_headers = self.ledger.folder.archive.record_headers()
         self.turns.know_hosts()
         started = time.monotonic()
         try:
@@ -99,18 +102,19 @@ class LiveCrawl:
         while True:
             is_through = self._ask()
             self._look_at_goal()
-            self.n_under_way = self.fetcher.n_under_way
-            if self.fetcher.n_under_way == 0 and self._is_over():
+            self.n_under_way = self.crew.n_under_way
+            if self.crew.n_under_way == 0 and self._is_over():
                 break
             wait_s = self._patience() if is_through else 0.0
-            if self.fetcher.n_under_way:
-                self._take_in_all(self.fetcher.poll(wait_s))
+            if self.crew.n_under_way:
+                self._take_in_all(self.crew.poll(wait_s))
             else:
                 time.sleep(wait_s)  # a host must rest
             now = time.monotonic()
             self.turns.look(now)
             if now - acknowledged >= commit_every_s:
                 self.ledger.acknowledge()
+                self.crew.record_headers = self.ledger.folder.archive.record_headers()
                 self.log.flush()
                 self.ledger.checkpoint_if_due(now)
                 acknowledged = now
@@ -132,12 +136,12 @@ class LiveCrawl:
     def _ask(self) -> bool:
         """Start fetches while workers are free and a host may be asked; False if it should be called again at once."""
         if self.stop_wanted >= 2:
-            self.fetcher.cancel()
+            self.crew.cancel()
         if self.stop_wanted:
             return True
         self._bring_back(time.monotonic())
         for _ in range(self.workers + _MAX_UNASKED):
-            if self.fetcher.n_under_way >= self.workers:
+            if self.crew.n_under_way >= self.workers:
                 return True
             page = self.crawl.next(time.monotonic(), self.shares.only_quick())
             if page is None:
@@ -173,7 +177,7 @@ class LiveCrawl:
     def _start(self, request: Request, host: int) -> None:
         self.turns.asked(host)
         self.shares.started(request.page, host)
-        self.fetcher.start(request)
+        self.crew.start(request)
 
     def _wait(self, page: int, now: float, wait_s: float) -> None:
         """The page is tried again after this time; its host is free for other pages."""
@@ -187,7 +191,7 @@ class LiveCrawl:
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
-        if self.stop_wanted or self.crawl.is_closed or self.fetcher.n_under_way >= self.workers:
+        if self.stop_wanted or self.crawl.is_closed or self.crew.n_under_way >= self.workers:
             return _TICK_S
         later = self.crawl.frontier.next_time()
         due = min(math.inf if later is None else later, self._put_off[0][0] if self._put_off else math.inf)
@@ -200,19 +204,17 @@ class LiveCrawl:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def _take_in_all(self, answers: list[Fetched]) -> None:
-        of_pages = [answer for answer in answers if answer.request.page not in self._errand_of]
-        meanings = iter(self.intake.read(of_pages))
+    def _take_in_all(self, answers: list[Received]) -> None:
+        self.intake.completed([answer for answer in answers if answer.request.page not in self._errand_of])
         for answer in answers:
-            self.intake.n_bytes += len(answer.raw_headers) + len(answer.body)
+            self.intake.n_bytes += answer.n_bytes
             self.hear(answer)
             host = self.ledger.host(answer.request.page)
             errand = self._errand_of.pop(answer.request.page, None)
             self.shares.ended(host, answer)
             if errand is None:
-                meaning = next(meanings)
-                self.turns.answered(host, meaning.verdict is Verdict.FETCHED)
-                self._take_in(answer, meaning)
+                self.turns.answered(host, answer.meaning.verdict is Verdict.FETCHED)
+                self._take_in(answer)
             else:
                 self.turns.answered(host, False)
                 self._take_in_errand(errand, answer)
@@ -220,22 +222,24 @@ class LiveCrawl:
                 self.turns.keep_delay(host, time.monotonic())
         self.turns.know_hosts()
 
-    def _take_in(self, answer: Fetched, meaning: Meaning) -> None:
+    def _take_in(self, answer: Received) -> None:
         page, now = answer.request.page, time.monotonic()
         host = self.ledger.host(page)
         self.log.note("fetch", **_facts_of(answer), retry=self._attempts[page])
         if answer.outcome is Outcome.CANCELLED:
             self.crawl.retry(page, now, 0.0)
-        elif meaning.verdict is Verdict.TRY_AGAIN:
+        elif answer.outcome is Outcome.LOST:
+            self._retry(page, host, now, 0.0)
+        elif answer.meaning.verdict is Verdict.TRY_AGAIN:
             self._try_again(page, host, answer, now)
         else:
             if answer.status:
                 self.health.answered(host)
             self._forget_attempts(page)
-            self.intake.take_in(page, answer, meaning, now)
+            self.intake.take_in(page, answer, now)
             self.turns.follow_links(page, host)
 
-    def _try_again(self, page: int, host: int, answer: Fetched, now: float) -> None:
+    def _try_again(self, page: int, host: int, answer: Received, now: float) -> None:
         """The page, or its host, has a difficulty: it is tried again later, unless it has been often enough."""
         self.intake.outcomes[answer.reason] += 1
         is_of_host = answer.outcome in HOST_FAILURES
@@ -280,7 +284,7 @@ class LiveCrawl:
         self._attempts.pop(wanted, None)
         self._good_then.pop(wanted, None)
 
-    def _rest_s(self, host: int, answer: Fetched, now: float, page: int | None = None) -> float:
+    def _rest_s(self, host: int, answer: Received, now: float, page: int | None = None) -> float:
         """How long a host in trouble rests; one that is given up need not, since it is not asked any more.
 
         The failure is that of the `page`, or of the host itself.
@@ -315,19 +319,22 @@ class LiveCrawl:
 
     # -- errands ------------------------------------------------------------------------------------------------
 
-    def _take_in_errand(self, errand: Errand, answer: Fetched) -> None:
+    def _take_in_errand(self, errand: Errand, answer: Received) -> None:
         page, now = answer.request.page, time.monotonic()
         host = self.ledger.host(page)
         self.log.note("robots" if errand.is_robots else "sitemap", **_facts_of(answer))
         rest_s = 0.0
-        if answer.outcome is Outcome.CANCELLED:
+        if answer.outcome is Outcome.LOST and not errand.is_robots:
+            self.errands.ask_again(host, errand)
+        elif answer.outcome in (Outcome.CANCELLED, Outcome.LOST):
             pass
         elif errand.is_robots:
             rest_s = self._take_in_robots(host, answer, now)
-        elif verdict_of(answer.outcome, answer.status) is Verdict.TRY_AGAIN:
+        elif answer.meaning.verdict is Verdict.TRY_AGAIN:
             rest_s = self._try_sitemap_again(host, errand, answer, now)
         else:
-            pages, sitemaps = self.errands.sitemap_came(answer)
+            assert answer.whole is not None
+            pages, sitemaps = self.errands.sitemap_came(answer.whole)
             self._take_in_sitemap(pages, sitemaps)
         for waiting in (page, *self._held.pop(host)):
             if answer.outcome is Outcome.FORBIDDEN_ADDRESS:  # its pages are no more allowed than its robots.txt
@@ -337,9 +344,10 @@ class LiveCrawl:
             else:
                 self._retry(waiting, host, now, rest_s)
 
-    def _take_in_robots(self, host: int, answer: Fetched, now: float) -> float:
+    def _take_in_robots(self, host: int, answer: Received, now: float) -> float:
         """How long the host must rest because its robots.txt is out of reach; 0: no longer than usual."""
-        robots = self.errands.robots_came(host, answer, now)
+        assert answer.whole is not None
+        robots = self.errands.robots_came(host, answer.whole, now)
         if robots is None and answer.outcome is Outcome.REDIRECT:
             return 0.0
         if robots is None:
@@ -352,7 +360,7 @@ class LiveCrawl:
         self._take_in_sitemap([], robots.sitemaps)
         return 0.0
 
-    def _try_sitemap_again(self, host: int, errand: Errand, answer: Fetched, now: float) -> float:
+    def _try_sitemap_again(self, host: int, errand: Errand, answer: Received, now: float) -> float:
         """How long the host must rest. An error in its sitemaps does not say that the host is in trouble."""
         is_of_the_host = answer.outcome in HOST_FAILURES
         rest_s = self._rest_s(host, answer, now) if is_of_the_host else self.ledger.plan.retry.back_off_s
@@ -390,13 +398,13 @@ class LiveCrawl:
         self.log.close()
 
 
-def _facts_of(answer: Fetched) -> dict[str, Any]:
+def _facts_of(answer: Received) -> dict[str, Any]:
     """What the log says of any answer."""
     facts = {
         "url": answer.request.url,
         "outcome": answer.reason,
         "status": answer.status,
-        "bytes": len(answer.raw_headers) + len(answer.body),
+        "bytes": answer.n_bytes,
         "duration_s": round(answer.duration_s, 4),
     }
     return facts | {"detail": answer.detail} if answer.detail else facts

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from orienteer.answers.answer import Fetched
 from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import SeedError
 from orienteer.inspect.status_in_words import lost_in_words
@@ -18,6 +17,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.url import host_of
 from orienteer.wording import plain
+from orienteer.workers.received import Received
 
 _PATIENCE_S = 2.2  # after the first failure, while no seed's host has answered: it is asked twice in that time
 _PATIENCE_WITH_SERVERS_S = 20.0  # the same, where one has: an error, or "come again later"
@@ -32,14 +32,14 @@ class SeedCheck:
         self._ledger, self._crawl = ledger, ledger.crawl
         self._seeds = range(len(ledger.plan.crawl.seeds))
         # By host: the last answer that was a failure. Of hosts that seeds are on, or lead to.
-        self._failures: dict[int, Fetched] = {}
+        self._failures: dict[int, Received] = {}
         self._hosts = {ledger.host(seed) for seed in self._seeds}
         self._failing_since: float | None = None
         self._told: set[int] = set()
         self._next_telling: float | None = None
         self.has_pages = ledger.epoch is not None or self._n_pages() > 0
 
-    def hear(self, answer: Fetched, now: float) -> None:
+    def hear(self, answer: Received, now: float) -> None:
         """An answer came, to whatever was asked for."""
         host = self._ledger.host(answer.request.page)
         if answer.outcome is Outcome.OK and not answer.request.any_type:
@@ -48,7 +48,7 @@ class SeedCheck:
             self._hosts.add(host)
         if verdict_of(answer.outcome, answer.status) is not Verdict.TRY_AGAIN:
             self._failures.pop(host, None)
-        elif answer.outcome is not Outcome.CANCELLED and (host in self._hosts or not self.has_pages):
+        elif answer.outcome not in (Outcome.CANCELLED, Outcome.LOST) and (host in self._hosts or not self.has_pages):
             self._failures[host] = answer
             self._failing_since = now if self._failing_since is None else self._failing_since
 
@@ -130,7 +130,7 @@ _WHY: dict[str, str] = {
 _STATUSES = {401: "unauthorized", 403: "forbidden", 404: "not found", 410: "gone", 451: "unavailable for legal reasons"}
 
 
-def failure_in_words(answer: Fetched) -> str:
+def failure_in_words(answer: Received) -> str:
     """Why a host gave no answer that one could use.
 
     `no address found for wikipdeia.org: is the name right?`, `127.0.0.1:9 refused the connection`.

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import CrawlFolderError, SeedError
-from orienteer.fetch.choice import make_fetcher
 from orienteer.graph.coverage import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
@@ -34,6 +33,7 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.workers.crew import Crew
 
 _FEW_GIVEN_UP = 0.01  # of the pages: a crawl that lost no more to hosts out of reach has done what it was asked to
 
@@ -224,7 +224,7 @@ def _opened(
     policy = LoadedPolicy(plan, path)
     plan = policy.plan
     with (
-        closing(make_fetcher(plan.fetch)) as fetcher,
+        closing(Crew(plan.fetch, plan.crawl.processes)) as crew,
         CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder,
     ):
         before = CrawlPlan.of_folder(folder)
@@ -237,7 +237,7 @@ def _opened(
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
         with ready_kernels(plan):
-            yield LiveCrawl(Ledger(folder, plan if fetcher.asks_web else _impolite(plan)), fetcher, used_hooks)
+            yield LiveCrawl(Ledger(folder, plan if crew.asks_web else _impolite(plan)), crew, used_hooks)
 
 
 def _impolite(plan: CrawlPlan) -> CrawlPlan:

@@ -7,8 +7,8 @@ never asked before turn out to be slow: but no more than there are quick hosts t
 
 from __future__ import annotations
 
-from orienteer.answers.answer import Fetched
 from orienteer.frontier.frontier import Frontier
+from orienteer.workers.received import Received
 
 QUICK_S = 3.0
 
@@ -37,7 +37,7 @@ class WorkerShares:
         if host not in self._quick:
             self._others.add(page)
 
-    def ended(self, host: int, answer: Fetched) -> None:
+    def ended(self, host: int, answer: Received) -> None:
         is_quick = answer.status > 0 and answer.duration_s <= QUICK_S
         if answer.request.page in self._others:
             self._others.remove(answer.request.page)

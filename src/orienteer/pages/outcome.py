@@ -25,6 +25,8 @@ class Outcome(StrEnum):
     UNWANTED_TYPE = "unwanted type"
     FORBIDDEN_ADDRESS = "forbidden address"
     NO_ANSWER = "no answer"  # an archive that is asked instead of the web has none
+    UNREADABLE = "unreadable"  # workers die of it
+    LOST = "lost"  # the worker that had it in hand died; it is asked for again
     CANCELLED = "cancelled"
 
     ROBOTS = "robots.txt"

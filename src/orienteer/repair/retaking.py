@@ -61,10 +61,10 @@ class _Taking:
         if page is None or page not in ledger.crawl.frontier or archived.time < self._began:
             return False
         answer = archived_answer(Request(archived.url, page), archived, ledger.plan.fetch)
-        (meaning,) = self._intake.read([answer])
-        if meaning.verdict in _TO_BE_ASKED_AGAIN:
+        (read,) = self._intake.read([answer])
+        if read.meaning.verdict in _TO_BE_ASKED_AGAIN:
             return False
         ledger.crawl.take(page)
         ledger.library.places[page] = place
-        self._intake.take_in(page, answer, meaning, _NOW)
+        self._intake.take_in(page, read, _NOW)
         return True

@@ -77,11 +77,18 @@ class Archive:
         return self.folder / f"orienteer-{file:05}.warc.gz"
 
     def append(self, response: ArchivedResponse) -> Position:
-        return self._append(response_record(response, self._more()))
+        return self.append_member(response_record(response, self.record_headers()))
+
+    def append_member(self, member: bytes) -> Position:
+        """A record that was made elsewhere, a gzip member, with `record_headers` among its headers."""
+        self._make_ready()
+        position = Position(self.end.file, self.end.size_bytes, len(member))
+        self._write(member)
+        return position
 
     def append_revisit(self, response: ArchivedResponse, earlier: Revisited, not_modified: bool) -> Position:
         """The page is as it was in the earlier record; `read` finds it there, and not at the position of this one."""
-        return self._append(revisit_record(response, earlier, not_modified, self._more()))
+        return self.append_member(revisit_record(response, earlier, not_modified, self.record_headers()))
 
     def sync(self) -> ArchiveEnd:
         """Make everything appended durable; the end to be acknowledged."""
@@ -150,7 +157,8 @@ class Archive:
                     f"archive; {REPAIR} takes them in"
                 )
 
-    def _more(self) -> dict[str, str]:
+    def record_headers(self) -> dict[str, str]:
+        """What records say of the archive that they are made for (see `archive_tail`)."""
         return {ACKNOWLEDGED: acknowledged_text(self.acknowledged)}
 
     def _truncate_last(self) -> None:
@@ -193,12 +201,6 @@ class Archive:
             with explained(self._out_path):
                 sync_folder(self.folder)
                 sync_folder(self.folder.parent)
-
-    def _append(self, member: bytes) -> Position:
-        self._make_ready()
-        position = Position(self.end.file, self.end.size_bytes, len(member))
-        self._write(member)
-        return position
 
     def _write(self, member: bytes) -> None:
         """Append all of it, or leave the file as it was."""

@@ -1,0 +1,80 @@
+"""What a worker makes of an answer: it reads the page, signs it, and makes its record for the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orienteer.answers.answer import Fetched
+from orienteer.answers.headers import validators
+from orienteer.answers.meaning import Meaning, meaning_of, verdict_of
+from orienteer.extract import near_duplicates
+from orienteer.extract.page import Page
+from orienteer.extract.session_content import digest_without_session
+from orienteer.pages.outcome import Outcome
+from orienteer.store.record import ArchivedResponse, response_record
+from orienteer.workers.received import Reading, Received
+
+# Answers that are whole: they go into the archive, whatever they say.
+_ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
+_REVISITED = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
+
+
+def read_answer(answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None = None) -> Received:
+    """Read an answer, as far as the crawl wants it; `record_headers` are those of its record in the archive."""
+    if answer.request.any_type:
+        verdict = verdict_of(answer.outcome, answer.status)
+        return _received(answer, Meaning(verdict, answer.reason), whole=answer)
+    meaning = meaning_of(answer, reading.reads_text)
+    found = _received(answer, meaning, whole=answer if reading.whole else None)
+    if meaning.page is not None:
+        found.digest = near_duplicates.digest(answer.content)
+        found.sessionless = digest_without_session(answer.request.url, answer.content)
+        if reading.signs:
+            found.signature = near_duplicates.signature(meaning.page.text)
+        if not reading.words and not reading.whole:
+            _drop_words(meaning.page)
+    if reading.records and answer.outcome in _ARCHIVED:
+        found.record = response_record(_response(answer, found.digest), record_headers or {})
+    if reading.revisits and answer.outcome in _REVISITED:
+        response = _response(answer, found.digest)
+        found.revisited = response._replace(body=b"", body_sha1=response.payload_sha1)
+    return found
+
+
+def _received(answer: Fetched, meaning: Meaning, whole: Fetched | None) -> Received:
+    etag, last_modified = validators(answer.headers)
+    return Received(
+        request=answer.request,
+        outcome=answer.outcome,
+        meaning=meaning,
+        status=answer.status,
+        detail=answer.detail,
+        started_at=answer.started_at,
+        duration_s=answer.duration_s,
+        retry_after_s=answer.retry_after_s,
+        n_bytes=len(answer.raw_headers) + len(answer.body),
+        size_bytes=len(answer.content),
+        content_type=answer.content_type,
+        etag=etag,
+        last_modified=last_modified,
+        whole=whole,
+    )
+
+
+def _drop_words(page: Page) -> None:
+    """Nobody wants them; they would be the most of what a worker hands over."""
+    page.text, page.description = "", ""
+    page.headings, page.anchors = [], []
+
+
+def _response(answer: Fetched, digest: bytes | None) -> ArchivedResponse:
+    """`digest` is of the content."""
+    return ArchivedResponse(
+        url=answer.request.url,
+        time=answer.started_at,
+        raw_headers=answer.raw_headers,
+        body=answer.body,
+        address=answer.address,
+        protocol=answer.protocol,
+        body_sha1=digest if answer.content is answer.body else None,
+    )

@@ -1,0 +1,240 @@
+"""Several workers elsewhere, behind the interface of one.
+
+A worker may die at any moment: the system kills it, its machine fails, a page makes it crash. What it had in hand comes
+back as LOST, and the crawl asks for it again, as its politeness allows. One page may be to blame, but nobody knows
+which: so what was in hand at two deaths is given to a worker that has nothing else to do. A page that kills such a
+worker three times is UNREADABLE, and the crawl goes on without it.
+
+The crawl, and no worker, decides how long a request may take. A worker ends its fetches itself after `timeout_s`; one
+that has not answered long after that is taken for dead, and ended where it can be. Nothing that it says later is heard.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
+
+from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.meaning import Meaning, verdict_of
+from orienteer.errors import ProcessError
+from orienteer.pages.outcome import Outcome
+from orienteer.url import host_of
+from orienteer.workers.messages import Orders, packed, results_in, with_request
+from orienteer.workers.processes import Elsewhere
+from orienteer.workers.received import Received
+from orienteer.workers.worker import NO_LIMIT, WorkerFigures
+
+GRACE_S = 60.0  # for what a worker does besides fetching: it reads, and waits for its turn on a busy machine
+
+_FEW = 8  # requests in hand that leave a worker time for more
+_MAX_SENT_BYTES = 96 << 10  # to a worker, and not answered: what surely fits into its channel
+_DEATHS_TOGETHER = 2  # of workers with a page in hand, after which it is asked for alone
+_DEATHS_ALONE = 3  # after which it is unreadable
+_DEATHS_AT_START = 3  # workers in a row that died before they were ready: there is no use in going on
+
+
+@dataclass(eq=False)
+class _Hand:
+    """A worker, and what it has in hand."""
+
+    worker: Any
+    is_ready: bool = False
+    in_hand: dict[int, tuple[Request, float]] = field(default_factory=dict)  # by number, with the time it is due
+    unsent: deque[int] = field(default_factory=deque)
+    n_sent_bytes: int = 0  # of what is in hand
+    n_answers: int = 0
+    cpu_s: float = 0.0
+    record_headers: Mapping[str, str] | None = None  # as it was told last
+
+    @property
+    def is_overdue(self) -> bool:
+        return self.due <= time.monotonic()
+
+    @property
+    def due(self) -> float:
+        """When its next answer must be there: requests are given in order, so the first one is due first."""
+        return next(iter(self.in_hand.values()))[1] if self.in_hand else math.inf
+
+
+class Pool:
+    """Up to `n` workers; a worker is begun when those that are there have their hands full.
+
+    `timeout_s` is how long a fetch may take, `grace_s` how much longer an answer may.
+    """
+
+    def __init__(
+        self, elsewhere: Elsewhere, n: int, timeout_s: float, asks_web: bool, sticks: bool = False,
+        grace_s: float = GRACE_S,
+    ) -> None:  # fmt: skip
+        """`sticks`: a host always has the same worker, since it keeps its cookies."""
+        self.asks_web = asks_web
+        self.max_under_way = NO_LIMIT
+        self.record_headers: Mapping[str, str] = {}
+        self.n_died = 0
+        self.why_died = ""  # the last one
+        self._elsewhere = elsewhere
+        self._n = n
+        self._patience_s = timeout_s + grace_s
+        self._sticks = sticks
+        self._hands: list[_Hand] = []
+        self._alone: _Hand | None = None  # has one request at a time
+        self._for_alone: deque[Request] = deque()
+        self._deaths: Counter[str] = Counter()  # by URL
+        self._deaths_alone: Counter[str] = Counter()
+        self._n_deaths_at_start = 0
+        self._next_number = 0
+        self._done: list[Received] = []
+        self._begin_some(n if sticks else 1)
+
+    @property
+    def n_under_way(self) -> int:
+        return sum(len(hand.in_hand) for hand in self._all()) + len(self._for_alone) + len(self._done)
+
+    def start(self, request: Request) -> None:
+        if self._deaths and self._deaths[request.url] >= _DEATHS_TOGETHER:
+            self._for_alone.append(request)
+        else:
+            self._give(self._hand_for(request), request)
+
+    def poll(self, timeout_s: float) -> list[Received]:
+        self._give_alone()
+        hands = self._all()
+        for hand in hands:
+            self._send(hand)
+        next_due = min((hand.due for hand in hands), default=math.inf)
+        wait_s = 0.0 if self._done else min(timeout_s, next_due - time.monotonic())
+        for event in self._elsewhere.wait([hand.worker for hand in hands], wait_s):
+            hand = next(hand for hand in hands if hand.worker is event.worker)
+            if event.results is None:
+                self._died(hand, event.why)
+            else:
+                self._take_in(hand, event.results)
+        for hand in [hand for hand in self._all() if hand.is_overdue]:
+            self._died(hand, f"no answer for {self._patience_s:.0f} s")
+        done, self._done = self._done, []
+        return done
+
+    def cancel(self) -> None:
+        for hand in self._all():
+            for request, _ in hand.in_hand.values():
+                self._done.append(_without_answer(request, Outcome.CANCELLED))
+            hand.in_hand.clear()
+            hand.unsent.clear()
+            hand.n_sent_bytes = 0
+            self._elsewhere.send(hand.worker, packed(Orders([], cancel=True)))
+        self._done += [_without_answer(request, Outcome.CANCELLED) for request in self._for_alone]
+        self._for_alone.clear()
+
+    def close(self) -> None:
+        for hand in self._all():
+            self._elsewhere.end(hand.worker, at_once=bool(hand.in_hand))
+        self._hands, self._alone = [], None
+
+    def figures(self) -> list[WorkerFigures]:
+        return [
+            WorkerFigures(*self._elsewhere.place_of(hand.worker), len(hand.in_hand), hand.n_answers, hand.cpu_s)
+            for hand in self._all()
+        ]
+
+    # -- who does what ------------------------------------------------------------------------------------------
+
+    def _all(self) -> list[_Hand]:
+        return self._hands if self._alone is None else [*self._hands, self._alone]
+
+    def _begin_some(self, n: int) -> None:
+        while len(self._hands) < n:
+            self._hands.append(_Hand(self._elsewhere.begin()))
+
+    def _hand_for(self, request: Request) -> _Hand:
+        """The one that has the host's connections, unless it has much more to do than another."""
+        home = self._hands[crc32(host_of(request.url).encode()) % len(self._hands)]
+        if self._sticks or len(home.in_hand) < _FEW:
+            return home
+        if len(self._hands) < self._n and all(len(hand.in_hand) >= _FEW for hand in self._hands):
+            self._begin_some(len(self._hands) + 1)
+        idlest = min(self._hands, key=lambda hand: len(hand.in_hand))
+        return home if len(home.in_hand) < len(idlest.in_hand) + _FEW else idlest
+
+    def _give(self, hand: _Hand, request: Request) -> None:
+        number, self._next_number = self._next_number, self._next_number + 1
+        hand.in_hand[number] = request, time.monotonic() + self._patience_s
+        hand.unsent.append(number)
+
+    def _give_alone(self) -> None:
+        if not self._for_alone:
+            return
+        if self._alone is None:
+            self._alone = _Hand(self._elsewhere.begin())
+        if not self._alone.in_hand:
+            self._give(self._alone, self._for_alone.popleft())
+
+    def _send(self, hand: _Hand) -> None:
+        """What fits into its channel: to wait for a worker that does not read would stop the crawl."""
+        requests = []
+        while hand.unsent and hand.n_sent_bytes < _MAX_SENT_BYTES:
+            number = hand.unsent.popleft()
+            request, _ = hand.in_hand[number]
+            requests.append((number, request))
+            hand.n_sent_bytes += _size(request)
+        if requests:
+            is_new = hand.record_headers is not self.record_headers
+            hand.record_headers = self.record_headers
+            orders = Orders(requests, self.record_headers if is_new else None)
+            self._elsewhere.send(hand.worker, packed(orders))
+
+    # -- what comes back ----------------------------------------------------------------------------------------
+
+    def _take_in(self, hand: _Hand, data: bytes) -> None:
+        results = results_in(data)
+        hand.is_ready, self._n_deaths_at_start = True, 0
+        hand.cpu_s = results.cpu_s or hand.cpu_s
+        for number, answer in results.answers:
+            held = hand.in_hand.pop(number, None)
+            if held is None:
+                continue  # cancelled meanwhile
+            hand.n_answers += 1
+            hand.n_sent_bytes -= _size(held[0])
+            if self._deaths:
+                self._deaths.pop(held[0].url, None)
+                self._deaths_alone.pop(held[0].url, None)
+            self._done.append(with_request(answer, held[0]))
+
+    def _died(self, hand: _Hand, why: str) -> None:
+        """What it had in hand is lost; another takes its place."""
+        self.n_died += 1
+        self.why_died = why
+        self._elsewhere.end(hand.worker, at_once=True)
+        for number, (request, _) in hand.in_hand.items():
+            was_there = hand.is_ready and number not in hand.unsent
+            outcome = self._blame(request, hand is self._alone) if was_there else Outcome.LOST
+            self._done.append(_without_answer(request, outcome, why))
+        self._n_deaths_at_start += not hand.is_ready
+        if self._n_deaths_at_start >= _DEATHS_AT_START:
+            raise ProcessError(f"workers die before they have begun: {why}")
+        if hand is self._alone:
+            self._alone = None
+        else:
+            self._hands[self._hands.index(hand)] = _Hand(self._elsewhere.begin())
+
+    def _blame(self, request: Request, was_alone: bool) -> Outcome:
+        """What becomes of a request that a worker had in hand when it died."""
+        self._deaths[request.url] += 1
+        if was_alone:
+            self._deaths_alone[request.url] += 1
+        return Outcome.UNREADABLE if self._deaths_alone[request.url] >= _DEATHS_ALONE else Outcome.LOST
+
+
+def _size(request: Request) -> int:
+    return 200 + len(request.url) + sum(len(name) + len(value) for name, value in request.headers)
+
+
+def _without_answer(request: Request, outcome: Outcome, detail: str = "") -> Received:
+    meaning = Meaning(verdict_of(outcome, 0), outcome.in_words(0))
+    now = time.time()
+    whole = Fetched(request, outcome, started_at=now, detail=detail) if request.any_type else None
+    return Received(request, outcome, meaning, started_at=now, detail=detail, whole=whole)

@@ -1,0 +1,65 @@
+"""An answer that was read: all that a crawl has to know of it, without its body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.meaning import Meaning
+from orienteer.pages.outcome import Outcome
+from orienteer.store.record import ArchivedResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a crawl wants to know of its pages.
+
+    `signs`: which pages are nearly the same. `words`: the text and the words of links, for a topic. `whole`: the answer
+    itself, for hooks. `records`: the record for the archive; `revisits`: also what a record says of a page that is as
+    it was.
+    """
+
+    signs: bool = True
+    words: bool = False
+    whole: bool = False
+    records: bool = True
+    revisits: bool = False
+
+    @property
+    def reads_text(self) -> bool:
+        return self.signs or self.words or self.whole
+
+
+@dataclass(slots=True)
+class Received:
+    """What came of a request, and what a worker made of it.
+
+    `digest` is that of the content of a page, `signature` that of its text, `sessionless` that of the content without
+    the session of its URL. `record` is the WARC record, compressed; `revisited` is what one of a page that has not
+    changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, and where hooks want it.
+    """
+
+    request: Request
+    outcome: Outcome
+    meaning: Meaning
+    status: int = 0
+    detail: str = ""
+    started_at: float = 0.0
+    duration_s: float = 0.0
+    retry_after_s: float | None = None
+    n_bytes: int = 0  # that were received
+    size_bytes: int = 0  # of the content
+    content_type: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    digest: bytes | None = None
+    signature: bytes | None = None
+    sessionless: bytes | None = None
+    record: bytes | None = None
+    revisited: ArchivedResponse | None = None
+    whole: Fetched | None = None
+
+    @property
+    def reason(self) -> str:
+        """The outcome in a word or two, with the status where there is one: `http 404`, `timed out`."""
+        return self.outcome.in_words(self.status)

@@ -1,0 +1,60 @@
+"""The loop of a worker in another process: requests come over a channel, answers go back."""
+
+from __future__ import annotations
+
+import time
+from multiprocessing.connection import Connection
+
+from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.settings import FetchSettings
+from orienteer.workers.messages import Orders, Results, orders_in, packed
+from orienteer.workers.received import Reading
+from orienteer.workers.worker import Worker
+
+_LONG_S = 1.0  # to wait for answers where orders wake the fetcher
+_SHORT_S = 0.01  # where they do not
+
+
+class Served:
+    """A worker that takes orders, and numbers its answers as they say."""
+
+    def __init__(self, settings: FetchSettings, reading: Reading) -> None:
+        self.fetcher = make_fetcher(settings)
+        self._worker = Worker(self.fetcher, reading)
+        self._numbers: dict[int, int] = {}  # of requests, by page
+
+    @property
+    def n_under_way(self) -> int:
+        return self._worker.n_under_way
+
+    def take(self, orders: Orders) -> None:
+        if orders.record_headers is not None:
+            self._worker.record_headers = orders.record_headers
+        if orders.cancel:
+            self._worker.cancel()
+        for number, request in orders.requests:
+            self._numbers[request.page] = number
+            self._worker.start(request)
+
+    def results(self, timeout_s: float) -> Results | None:
+        """What is finished, once there is something, or after this time."""
+        answers = self._worker.poll(timeout_s)
+        if not answers:
+            return None
+        return Results([(self._numbers.pop(answer.request.page), answer) for answer in answers], time.process_time())
+
+
+def serve(channel: Connection, settings: FetchSettings, reading: Reading) -> None:
+    """Fetch and read until the channel is closed."""
+    served = Served(settings, reading)
+    wake_on = getattr(served.fetcher, "wake_on", None)
+    if wake_on is not None:
+        wake_on(channel.fileno())
+    wait_s = _SHORT_S if wake_on is None else _LONG_S
+    channel.send_bytes(packed(Results([])))  # ready
+    while True:
+        while channel.poll(0 if served.n_under_way else None):
+            served.take(orders_in(channel.recv_bytes()))
+        results = served.results(wait_s)
+        if results is not None:
+            channel.send_bytes(packed(results))
