@@ -132,6 +132,12 @@ def crawl(
         help="Processes that fetch and read pages. 1: all in one process. Without: others start when that one is busy.",
         rich_help_panel=_NET,
     ),
+    on: str | None = typer.Option(
+        None,
+        metavar="PLACE",
+        help="Where those processes run (extra: ray): local-ray, or the Ray cluster at HOST:PORT. For this run only.",
+        rich_help_panel=_NET,
+    ),
     fetcher: str | None = typer.Option(
         None,
         metavar="NAME",
@@ -209,13 +215,13 @@ def crawl(
     given["crawl"]["hooks"] = names_of(hooks)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start, goal)
-    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks)
+    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks, on)
 
 
 def run(
     folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
     refresh: bool = False, topic: Path | None = None, index: bool = False,
-    hooks: Sequence[Hook] | None = None,
+    hooks: Sequence[Hook] | None = None, on: str | None = None,
 ) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
@@ -234,7 +240,7 @@ def run(
 
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
-                live = stack.enter_context(session.opened(folder, plan, refresh, None, shown, topic, hooks))
+                live = stack.enter_context(session.opened(folder, plan, refresh, None, shown, topic, hooks, on))
         if live.ledger.folder.upgrade is not None:
             say(live.ledger.folder.upgrade)
         stack.enter_context(stoppable(live))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,7 @@ def live_crawl(
     topic: str | Path | None = None,
     hooks: Sequence[HookGiven] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    on: str | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Crawl the web from the seeds into a folder; run again, it goes on where it was.
@@ -105,7 +106,8 @@ def live_crawl(
     The coverage `until` is measured with this `confidence`, and proved; it stops by what comes first. None: by the
     proof alone. `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they
     are names of plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as
-    in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`.
+    in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose
+    machines fetch and read: "local-ray", or the address of its head.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
@@ -116,7 +118,7 @@ def live_crawl(
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     found = None if hooks is None else hooks_given(hooks)
     plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"hooks": names_of(found)}}), "settings")
-    with opened(Path(folder), plan, topic=None if topic is None else Path(topic), hooks=found) as live:
+    with opened(Path(folder), plan, topic=None if topic is None else Path(topic), hooks=found, on=on) as live:
         return run(live, watch)
 
 
@@ -128,18 +130,20 @@ def refresh(
     hooks: Sequence[HookGiven] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     now: float | None = None,
+    on: str | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Look at the pages of a crawl again: an epoch, or the rest of one that was interrupted.
 
     Goal, `hooks` and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for
-    in the epoch. `now` is the time by which pages are due, in seconds since 1970.
+    in the epoch. `now` is the time by which pages are due, in seconds since 1970; `on` a Ray cluster, as for
+    `live_crawl`.
     """
     path = Path(folder)
     goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     found = None if hooks is None else hooks_given(hooks)
     plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(found)}})
-    with opened(path, plan, refresh=True, now=now, hooks=found) as live:
+    with opened(path, plan, refresh=True, now=now, hooks=found, on=on) as live:
         return run(live, watch)
 
 
@@ -189,16 +193,18 @@ def opened(
     progress: Progress = silent,
     topic: Path | None = None,
     hooks: Sequence[Hook] | None = None,
+    on: str | None = None,
 ) -> Iterator[LiveCrawl]:
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
 
     A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned. Without
-    `hooks` those that the plan names are run, which must be installed. A new folder is removed again where a SeedError
-    says that nothing was crawled.
+    `hooks` those that the plan names are run, which must be installed. Workers run `on` this machine, or on a Ray
+    cluster; that is said anew in every run. A new folder is removed again where a SeedError says that nothing was
+    crawled.
     """
     is_new, has_place = not (path / DATABASE).exists(), path.is_dir()
     try:
-        with _opened(path, plan, refresh, now, progress, topic, hooks) as live:
+        with _opened(path, plan, refresh, now, progress, topic, hooks, on) as live:
             yield live
     except SeedError:
         if is_new:
@@ -218,13 +224,14 @@ def _opened(
     progress: Progress,
     topic: Path | None,
     hooks: Sequence[Hook] | None,
+    on: str | None,
 ) -> Iterator[LiveCrawl]:
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else LoadedTopic(topic)
     policy = LoadedPolicy(plan, path)
     plan = policy.plan
     with (
-        closing(Crew(plan.fetch, plan.crawl.processes)) as crew,
+        _crew(plan, on) as crew,
         CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder,
     ):
         before = CrawlPlan.of_folder(folder)
@@ -238,6 +245,21 @@ def _opened(
             ready_for_refresh(folder, plan, now, progress)
         with ready_kernels(plan):
             yield LiveCrawl(Ledger(folder, plan if crew.asks_web else _impolite(plan)), crew, used_hooks)
+
+
+@contextmanager
+def _crew(plan: CrawlPlan, on: str | None) -> Iterator[Crew]:
+    """The workers of a crawl, until they are not needed any more."""
+    with ExitStack() as stack:
+        if on is None:
+            crew = Crew(plan.fetch, plan.crawl.processes)
+        else:
+            from orienteer.workers.ray_actors import RayCluster
+
+            cluster = stack.enter_context(closing(RayCluster(on)))
+            n_workers = plan.crawl.processes or cluster.n_workers
+            crew = Crew(plan.fetch, n_workers, lambda reading: cluster.workers(plan.fetch, reading))
+        yield stack.enter_context(closing(crew))
 
 
 def _impolite(plan: CrawlPlan) -> CrawlPlan:

@@ -7,6 +7,10 @@ worker three times is UNREADABLE, and the crawl goes on without it.
 
 The crawl, and no worker, decides how long a request may take. A worker ends its fetches itself after `timeout_s`; one
 that has not answered long after that is taken for dead, and ended where it can be. Nothing that it says later is heard.
+A worker on another machine may be out of reach and still at work: what it has in hand is lost only when its fetches
+have surely ended, so that no host is asked twice at once.
+
+Only workers that are ready get requests: on a cluster, one may have to wait for room.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ _FEW = 8  # requests in hand that leave a worker time for more
 _MAX_SENT_BYTES = 96 << 10  # to a worker, and not answered: what surely fits into its channel
 _DEATHS_TOGETHER = 2  # of workers with a page in hand, after which it is asked for alone
 _DEATHS_ALONE = 3  # after which it is unreadable
+_START_S = 300.0  # how long a worker may take until it is ready
 _DEATHS_AT_START = 3  # workers in a row that died before they were ready: there is no use in going on
 
 
@@ -43,6 +48,7 @@ class _Hand:
     """A worker, and what it has in hand."""
 
     worker: Any
+    begun: float = field(default_factory=time.monotonic)
     is_ready: bool = False
     in_hand: dict[int, tuple[Request, float]] = field(default_factory=dict)  # by number, with the time it is due
     unsent: deque[int] = field(default_factory=deque)
@@ -57,7 +63,9 @@ class _Hand:
 
     @property
     def due(self) -> float:
-        """When its next answer must be there: requests are given in order, so the first one is due first."""
+        """When its next answer must be there: requests are sent in order, so the first one is due first."""
+        if not self.is_ready:
+            return self.begun + _START_S
         return next(iter(self.in_hand.values()))[1] if self.in_hand else math.inf
 
 
@@ -84,6 +92,8 @@ class Pool:
         self._hands: list[_Hand] = []
         self._alone: _Hand | None = None  # has one request at a time
         self._for_alone: deque[Request] = deque()
+        self._waiting: list[Request] = []  # for a worker that is ready
+        self._lingering: list[tuple[float, list[Received]]] = []  # lost, but not before this time
         self._deaths: Counter[str] = Counter()  # by URL
         self._deaths_alone: Counter[str] = Counter()
         self._n_deaths_at_start = 0
@@ -93,29 +103,37 @@ class Pool:
 
     @property
     def n_under_way(self) -> int:
-        return sum(len(hand.in_hand) for hand in self._all()) + len(self._for_alone) + len(self._done)
+        lingering = sum(len(lost) for _, lost in self._lingering)
+        return self._n_in_hand() + len(self._waiting) + len(self._for_alone) + len(self._done) + lingering
 
     def start(self, request: Request) -> None:
         if self._deaths and self._deaths[request.url] >= _DEATHS_TOGETHER:
             self._for_alone.append(request)
+        elif (hand := self._hand_for(request)) is not None:
+            self._give(hand, request)
         else:
-            self._give(self._hand_for(request), request)
+            self._waiting.append(request)
+        self._begin_if_busy()
 
     def poll(self, timeout_s: float) -> list[Received]:
         self._give_alone()
         hands = self._all()
         for hand in hands:
             self._send(hand)
-        next_due = min((hand.due for hand in hands), default=math.inf)
+        next_due = min([hand.due for hand in hands] + [due for due, _ in self._lingering], default=math.inf)
         wait_s = 0.0 if self._done else min(timeout_s, next_due - time.monotonic())
         for event in self._elsewhere.wait([hand.worker for hand in hands], wait_s):
             hand = next(hand for hand in hands if hand.worker is event.worker)
             if event.results is None:
-                self._died(hand, event.why)
+                self._died(hand, event.why, event.busy_until)
             else:
                 self._take_in(hand, event.results)
         for hand in [hand for hand in self._all() if hand.is_overdue]:
-            self._died(hand, f"no answer for {self._patience_s:.0f} s")
+            self._died(hand, f"no answer for {self._patience_s if hand.is_ready else _START_S:.0f} s")
+        self._let_go(time.monotonic())
+        waiting, self._waiting = self._waiting, []
+        for request in waiting:
+            self.start(request)
         done, self._done = self._done, []
         return done
 
@@ -127,8 +145,10 @@ class Pool:
             hand.unsent.clear()
             hand.n_sent_bytes = 0
             self._elsewhere.send(hand.worker, packed(Orders([], cancel=True)))
-        self._done += [_without_answer(request, Outcome.CANCELLED) for request in self._for_alone]
+        self._let_go(math.inf)
+        self._done += [_without_answer(request, Outcome.CANCELLED) for request in (*self._for_alone, *self._waiting)]
         self._for_alone.clear()
+        self._waiting.clear()
 
     def close(self) -> None:
         for hand in self._all():
@@ -150,19 +170,27 @@ class Pool:
         while len(self._hands) < n:
             self._hands.append(_Hand(self._elsewhere.begin()))
 
-    def _hand_for(self, request: Request) -> _Hand:
-        """The one that has the host's connections, unless it has much more to do than another."""
-        home = self._hands[crc32(host_of(request.url).encode()) % len(self._hands)]
-        if self._sticks or len(home.in_hand) < _FEW:
-            return home
-        if len(self._hands) < self._n and all(len(hand.in_hand) >= _FEW for hand in self._hands):
+    def _n_in_hand(self) -> int:
+        return sum(len(hand.in_hand) for hand in self._all())
+
+    def _begin_if_busy(self) -> None:
+        if len(self._hands) < self._n and self._n_in_hand() + len(self._waiting) > _FEW * len(self._hands):
             self._begin_some(len(self._hands) + 1)
-        idlest = min(self._hands, key=lambda hand: len(hand.in_hand))
-        return home if len(home.in_hand) < len(idlest.in_hand) + _FEW else idlest
+
+    def _hand_for(self, request: Request) -> _Hand | None:
+        """The one that has the host's connections, unless it has much more to do than another; of those ready."""
+        home = self._hands[crc32(host_of(request.url).encode()) % len(self._hands)]
+        if home.is_ready and (self._sticks or len(home.in_hand) < _FEW):
+            return home
+        ready = [] if self._sticks else [hand for hand in self._hands if hand.is_ready]
+        if not ready:
+            return None
+        idlest = min(ready, key=lambda hand: len(hand.in_hand))
+        return home if home.is_ready and len(home.in_hand) < len(idlest.in_hand) + _FEW else idlest
 
     def _give(self, hand: _Hand, request: Request) -> None:
         number, self._next_number = self._next_number, self._next_number + 1
-        hand.in_hand[number] = request, time.monotonic() + self._patience_s
+        hand.in_hand[number] = request, math.inf
         hand.unsent.append(number)
 
     def _give_alone(self) -> None:
@@ -170,15 +198,17 @@ class Pool:
             return
         if self._alone is None:
             self._alone = _Hand(self._elsewhere.begin())
-        if not self._alone.in_hand:
+        if self._alone.is_ready and not self._alone.in_hand:
             self._give(self._alone, self._for_alone.popleft())
 
     def _send(self, hand: _Hand) -> None:
         """What fits into its channel: to wait for a worker that does not read would stop the crawl."""
         requests = []
+        due = time.monotonic() + self._patience_s
         while hand.unsent and hand.n_sent_bytes < _MAX_SENT_BYTES:
             number = hand.unsent.popleft()
             request, _ = hand.in_hand[number]
+            hand.in_hand[number] = request, due
             requests.append((number, request))
             hand.n_sent_bytes += _size(request)
         if requests:
@@ -204,15 +234,17 @@ class Pool:
                 self._deaths_alone.pop(held[0].url, None)
             self._done.append(with_request(answer, held[0]))
 
-    def _died(self, hand: _Hand, why: str) -> None:
+    def _died(self, hand: _Hand, why: str, busy_until: float = 0.0) -> None:
         """What it had in hand is lost; another takes its place."""
         self.n_died += 1
         self.why_died = why
         self._elsewhere.end(hand.worker, at_once=True)
+        lost = []
         for number, (request, _) in hand.in_hand.items():
-            was_there = hand.is_ready and number not in hand.unsent
-            outcome = self._blame(request, hand is self._alone) if was_there else Outcome.LOST
-            self._done.append(_without_answer(request, outcome, why))
+            was_sent = number not in hand.unsent
+            outcome = self._blame(request, hand is self._alone) if was_sent else Outcome.LOST
+            lost.append(_without_answer(request, outcome, why))
+        self._lingering.append((busy_until, lost))
         self._n_deaths_at_start += not hand.is_ready
         if self._n_deaths_at_start >= _DEATHS_AT_START:
             raise ProcessError(f"workers die before they have begun: {why}")
@@ -220,6 +252,13 @@ class Pool:
             self._alone = None
         else:
             self._hands[self._hands.index(hand)] = _Hand(self._elsewhere.begin())
+
+    def _let_go(self, now: float) -> None:
+        """Of what lingered, that is over by now is lost."""
+        for _, lost in (over := [pair for pair in self._lingering if pair[0] <= now]):
+            self._done += lost
+        if over:
+            self._lingering = [pair for pair in self._lingering if pair[0] > now]
 
     def _blame(self, request: Request, was_alone: bool) -> Outcome:
         """What becomes of a request that a worker had in hand when it died."""

@@ -14,18 +14,22 @@ from orienteer.workers.serving import serve
 
 
 class Event(NamedTuple):
-    """Something came from a worker: results, or None where it has died, and why."""
+    """Something came from a worker: results, or None where it has died, and why.
+
+    One that is out of reach, and not known to be dead, may go on with what it has in hand until `busy_until`.
+    """
 
     worker: Any
     results: bytes | None
     why: str = ""
+    busy_until: float = 0.0
 
 
 class Elsewhere(Protocol):
     """Where workers run that are not in this process. A worker is whatever `begin` returns."""
 
     def begin(self) -> Any:
-        """A new worker. It may not be there yet; what is sent waits for it."""
+        """A new worker. It may not be there yet; the first that comes from it, results or none, says that it is."""
 
     def send(self, worker: Any, orders: bytes) -> None:
         """Never waits for the worker."""
