@@ -151,14 +151,16 @@ class Pool:
             self._hands.append(_Hand(self._elsewhere.begin()))
 
     def _hand_for(self, request: Request) -> _Hand:
-        """The one that has the host's connections, unless it has much more to do than another."""
+        """The one that has the host's connections, unless it has much more to do than another, or has not begun."""
         home = self._hands[crc32(host_of(request.url).encode()) % len(self._hands)]
-        if self._sticks or len(home.in_hand) < _FEW:
+        if self._sticks or (home.is_ready and len(home.in_hand) < _FEW):
             return home
         if len(self._hands) < self._n and all(len(hand.in_hand) >= _FEW for hand in self._hands):
             self._begin_some(len(self._hands) + 1)
-        idlest = min(self._hands, key=lambda hand: len(hand.in_hand))
-        return home if len(home.in_hand) < len(idlest.in_hand) + _FEW else idlest
+        ready = [hand for hand in self._hands if hand.is_ready]
+        idlest = min(ready or self._hands, key=lambda hand: len(hand.in_hand))
+        is_fine = (home.is_ready or not ready) and len(home.in_hand) < len(idlest.in_hand) + _FEW
+        return home if is_fine else idlest
 
     def _give(self, hand: _Hand, request: Request) -> None:
         number, self._next_number = self._next_number, self._next_number + 1
