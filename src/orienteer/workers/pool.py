@@ -155,7 +155,7 @@ class Pool:
         home = self._hands[crc32(host_of(request.url).encode()) % len(self._hands)]
         if self._sticks or (home.is_ready and len(home.in_hand) < _FEW):
             return home
-        if len(self._hands) < self._n and all(len(hand.in_hand) >= _FEW for hand in self._hands):
+        if len(self._hands) < self._n and sum(len(hand.in_hand) for hand in self._hands) >= _FEW * len(self._hands):
             self._begin_some(len(self._hands) + 1)
         ready = [hand for hand in self._hands if hand.is_ready]
         idlest = min(ready or self._hands, key=lambda hand: len(hand.in_hand))
