@@ -17,7 +17,7 @@ _WARM_UP_PAGES = 50
 def prepare(task: Task, crawl_settings: dict[str, Any]) -> Callable[[], float]:
     """`crawl_settings` are for the [crawl] table. Some pages are crawled beforehand, which compiles the kernels."""
     settings = {
-        "crawl": {"workers": CONNECTIONS} | crawl_settings,
+        "crawl": {"workers": CONNECTIONS, "processes": 1} | crawl_settings,
         "politeness": {"delay_s": 0.0, "connections": CONNECTIONS_PER_HOST},
         "fetch": {"connect_to": task.address, "allow_private": True},
     }

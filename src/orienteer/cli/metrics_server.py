@@ -106,7 +106,24 @@ def metrics(figures: Figures) -> Iterator[Metric]:
     yield _family(Counter, "outcomes_total", "Answers in this run, by outcome.", "outcome", figures.outcomes)
     yield _single(Gauge, "epoch", "Number of the epoch; 0 is the first crawl.", figures.epoch)
     yield _family(Counter, "visits_total", "Pages in a refresh, by what was found.", "kind", figures.visits)
+    yield from _workers(figures)
     yield _single(Gauge, "elapsed_seconds", "Time since this run began.", figures.elapsed_s)
+
+
+def _workers(figures: Figures) -> Iterator[Metric]:
+    """Those who fetch and read, each by its machine and process."""
+    from prometheus_client.core import CounterMetricFamily as Counter
+    from prometheus_client.core import GaugeMetricFamily as Gauge
+
+    by_name = {f"{worker.where}/{worker.process}": worker for worker in figures.workers}
+    answers = {name: worker.n_answers for name, worker in by_name.items()}
+    in_hand = {name: worker.n_in_hand for name, worker in by_name.items()}
+    busy = {name: worker.busy for name, worker in by_name.items() if worker.busy is not None}
+    yield _single(Gauge, "workers", "Processes that fetch and read pages.", len(by_name))
+    yield _single(Counter, "workers_died_total", "Workers that ended before their time.", figures.n_workers_died)
+    yield _family(Counter, "worker_answers_total", "Answers of each worker.", "worker", answers)
+    yield _family(Gauge, "worker_requests", "Requests that each worker has in hand.", "worker", in_hand)
+    yield _family(Gauge, "worker_busy", "Share of a core that each worker uses.", "worker", busy)
 
 
 def _survey(figures: Figures) -> Iterator[Metric]:

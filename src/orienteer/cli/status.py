@@ -127,6 +127,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),
+        ("workers", _workers(found)),
         ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
     ]
 
@@ -135,6 +136,14 @@ def _running(found: FolderStatus) -> str:
     if found.holder is None:
         return "not running"
     return f"running now, process {found.holder}" if found.holder else "running now"
+
+
+def _workers(found: FolderStatus) -> str:
+    """While it is running."""
+    from orienteer.inspect.workers_in_words import workers_in_words, workers_of
+
+    figures = found.figures or {}
+    return "" if found.holder is None else workers_in_words(workers_of(figures), int(figures.get("n_workers_died", 0)))
 
 
 def _pages(found: FolderStatus, state: int, n_pages: int) -> str:

@@ -18,6 +18,7 @@ from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.time_left import Left, Outlook, Point
+from orienteer.live.worker_rates import WorkerNow, WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.course import Course, CoursePoint
@@ -41,7 +42,7 @@ class Figures:
     time. `of_reachable` says that `until` is of what is reachable, `goal_is_impossible` that it can never be proved:
     too much is out of reach. `measured` is what random walks say of the coverage; None before they have begun, or where
     nobody asked for them. `evidence` is how far they are: at 1 the goal is reached with the confidence that was asked
-    for.
+    for. `workers` are those who fetch and read; `n_workers_died` counts those that ended before their time in this run.
     """
 
     epoch: int
@@ -73,6 +74,8 @@ class Figures:
     goal_is_impossible: bool = False
     measured: Measured | None = None
     evidence: float | None = None
+    workers: tuple[WorkerNow, ...] = ()
+    n_workers_died: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {
@@ -98,6 +101,7 @@ class Watch:
         self._course = Course(self._ledger.folder.course_path, self._ledger.position)
         self._course.add(self._point(0.0))
         self._top = TopWriter(self._ledger)
+        self._worker_rates = WorkerRates()
 
     def is_due(self) -> bool:
         """Whether it is time for new figures."""
@@ -153,6 +157,8 @@ class Watch:
             goal_is_impossible=crawl.goal_is_impossible,
             measured=None if crawl.survey is None else crawl.survey.measured(self._certificate),
             evidence=None if crawl.survey is None else crawl.survey.progress,
+            workers=() if live is None else tuple(self._worker_rates.now(live.crew.figures(), now)),
+            n_workers_died=0 if live is None else live.crew.n_died,
         )
         ledger.figures = figures.as_dict()
         if is_refreshed:

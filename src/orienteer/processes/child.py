@@ -62,8 +62,8 @@ class Child:
         return self._process.poll() is None
 
     def why_ended(self) -> str:
-        """In one line: `killed by SIGKILL`, or the last that it said."""
-        code = self._process.wait()
+        """In one line: `killed by SIGKILL`, or the last that it said. Its channel is closed: it ends, or is killed."""
+        code = self._wait()
         if code < 0:
             return f"killed by {signal.Signals(-code).name}"
         self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - _MAX_SAID_BYTES))
@@ -78,13 +78,16 @@ class Child:
         """Let it end: its channel is closed. It is killed where that takes long."""
         self.channel.close()
         assert self._process.stdin is not None
-        try:
-            self._process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-        self._process.wait()
+        self._wait()
         self._process.stdin.close()
         self._said.close()
+
+    def _wait(self) -> int:
+        try:
+            return self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
 
 
 def _leave_with_parent() -> None:

@@ -20,6 +20,7 @@ from orienteer.inspect.status_in_words import (
     measured_in_words,
     stopped_in_words,
 )
+from orienteer.inspect.workers_in_words import WorkerSeen, workers_of
 from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
@@ -55,7 +56,7 @@ class CrawlNow:
     proved in it; those named `library_`, after a refresh, what is proved of all that the crawl has. `measured` is the
     coverage as random walks estimate it, `evidence` how far they are towards the goal; once they have reached it,
     `claimed` is covered at least, with the `confidence`; with `measured_of_reachable`, of what is reachable.
-    `measured_in_words` says it all.
+    `measured_in_words` says it all. `workers` are those who fetch and read while it runs.
     """
 
     phase: str
@@ -108,6 +109,8 @@ class CrawlNow:
     n_hosts_known: int
     n_hosts_resting: int
     n_hosts_given_up: int
+    workers: tuple[WorkerSeen, ...]
+    n_workers_died: int
     first_time: float | None
     last_time: float | None
     archive_bytes: int
@@ -287,6 +290,8 @@ class CrawlWatch:
             n_hosts_known=status.n_hosts_known,
             n_hosts_resting=int(figures.get("n_hosts_resting", 0)) if is_running else 0,
             n_hosts_given_up=int(figures.get("n_hosts_given_up", 0)),
+            workers=workers_of(figures) if is_running else (),
+            n_workers_died=int(figures.get("n_workers_died", 0)) if is_running else 0,
             first_time=status.first_time,
             last_time=status.last_time,
             archive_bytes=status.archive_bytes,

@@ -65,7 +65,6 @@ class Processes:
             try:
                 events.append(Event(worker, worker.channel.recv_bytes()))
             except (EOFError, OSError):
-                worker.kill()
                 events.append(Event(worker, None, worker.why_ended()))
         return events
 
