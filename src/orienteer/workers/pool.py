@@ -39,7 +39,6 @@ _FEW = 8  # requests in hand that leave a worker time for more
 _MAX_SENT_BYTES = 96 << 10  # to a worker, and not answered: what surely fits into its channel
 _DEATHS_TOGETHER = 2  # of workers with a page in hand, after which it is asked for alone
 _DEATHS_ALONE = 3  # after which it is unreadable
-_START_S = 300.0  # how long a worker may take until it is ready
 _DEATHS_AT_START = 3  # workers in a row that died before they were ready: there is no use in going on
 
 
@@ -48,7 +47,7 @@ class _Hand:
     """A worker, and what it has in hand."""
 
     worker: Any
-    begun: float = field(default_factory=time.monotonic)
+    ready_by: float  # or it is taken for dead
     is_ready: bool = False
     in_hand: dict[int, tuple[Request, float]] = field(default_factory=dict)  # by number, with the time it is due
     unsent: deque[int] = field(default_factory=deque)
@@ -65,7 +64,7 @@ class _Hand:
     def due(self) -> float:
         """When its next answer must be there: requests are sent in order, so the first one is due first."""
         if not self.is_ready:
-            return self.begun + _START_S
+            return self.ready_by
         return next(iter(self.in_hand.values()))[1] if self.in_hand else math.inf
 
 
@@ -129,7 +128,7 @@ class Pool:
             else:
                 self._take_in(hand, event.results)
         for hand in [hand for hand in self._all() if hand.is_overdue]:
-            self._died(hand, f"no answer for {self._patience_s if hand.is_ready else _START_S:.0f} s")
+            self._died(hand, f"no answer for {self._patience_s if hand.is_ready else self._elsewhere.start_s:.0f} s")
         self._let_go(time.monotonic())
         waiting, self._waiting = self._waiting, []
         for request in waiting:
@@ -168,7 +167,10 @@ class Pool:
 
     def _begin_some(self, n: int) -> None:
         while len(self._hands) < n:
-            self._hands.append(_Hand(self._elsewhere.begin()))
+            self._hands.append(self._new_hand())
+
+    def _new_hand(self) -> _Hand:
+        return _Hand(self._elsewhere.begin(), time.monotonic() + self._elsewhere.start_s)
 
     def _n_in_hand(self) -> int:
         return sum(len(hand.in_hand) for hand in self._all())
@@ -197,7 +199,7 @@ class Pool:
         if not self._for_alone:
             return
         if self._alone is None:
-            self._alone = _Hand(self._elsewhere.begin())
+            self._alone = self._new_hand()
         if self._alone.is_ready and not self._alone.in_hand:
             self._give(self._alone, self._for_alone.popleft())
 
@@ -251,7 +253,7 @@ class Pool:
         if hand is self._alone:
             self._alone = None
         else:
-            self._hands[self._hands.index(hand)] = _Hand(self._elsewhere.begin())
+            self._hands[self._hands.index(hand)] = self._new_hand()
 
     def _let_go(self, now: float) -> None:
         """Of what lingered, that is over by now is lost."""

@@ -28,6 +28,8 @@ class Event(NamedTuple):
 class Elsewhere(Protocol):
     """Where workers run that are not in this process. A worker is whatever `begin` returns."""
 
+    start_s: float  # how long one may take until it is ready
+
     def begin(self) -> Any:
         """A new worker. It may not be there yet; the first that comes from it, results or none, says that it is."""
 
@@ -46,6 +48,8 @@ class Elsewhere(Protocol):
 
 class Processes:
     """On this machine, as children of this process."""
+
+    start_s = 60.0
 
     def __init__(self, settings: FetchSettings, reading: Reading) -> None:
         self._arguments = (settings, reading)

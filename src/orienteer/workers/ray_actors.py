@@ -14,13 +14,13 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.processes.child import Child
 from orienteer.workers.processes import Event
 from orienteer.workers.ray_cluster import expect_usable
-from orienteer.workers.ray_relay import BEGIN, END, ORDERS, Joined, Refused, Said, relay
+from orienteer.workers.ray_relay import BEGIN, END, ORDERS, PENDING_S, Joined, Refused, Said, relay
 from orienteer.workers.received import Reading
 
 MOST_BY_DEFAULT = 16
 
 _MOST_EVENTS = 64  # at a time
-_LOST = "the connection to the Ray cluster is lost; run the same command again to resume"
+_LOST = "the connection to the Ray cluster is lost, and the crawl can be resumed: "
 
 
 class RayCluster:
@@ -49,7 +49,7 @@ class RayCluster:
         try:
             self._child.channel.send(message)
         except OSError:
-            raise ProcessError(_LOST) from None
+            raise ProcessError(_LOST + self._child.why_ended()) from None
 
     def heard(self, timeout_s: float | None) -> Joined | Said | None:
         """The next message, if there is one within this time."""
@@ -58,7 +58,7 @@ class RayCluster:
                 return None
             message: Joined | Said | Refused = self._child.channel.recv()
         except (EOFError, OSError):
-            raise ProcessError(_LOST) from None
+            raise ProcessError(_LOST + self._child.why_ended()) from None
         if isinstance(message, Refused):
             raise ProcessError(message.why)
         return message
@@ -75,6 +75,8 @@ class _Worker:
 
 class RayActors:
     """Workers on a cluster. One that is begun may have to wait until there is room for it."""
+
+    start_s = PENDING_S + 60.0
 
     def __init__(self, cluster: RayCluster, settings: FetchSettings, reading: Reading) -> None:
         self._cluster = cluster
@@ -106,7 +108,8 @@ class RayActors:
         return events
 
     def end(self, worker: _Worker, at_once: bool) -> None:
-        del self._workers[worker.number]
+        if self._workers.pop(worker.number, None) is None:
+            return
         with contextlib.suppress(ProcessError):
             self._cluster.tell(END, worker.number, b"")
 

@@ -195,15 +195,13 @@ class _Relay:
         if actor.unsent and time.monotonic() - actor.unsent[0][0] > RESEND_S:
             self._gone(actor, "orders do not get through to it", is_sure=False)
 
-    def _greeted(
-        self, actor: _Actor, place: tuple[str, int], node: str, token: float, failed: str, differs: str
-    ) -> None:
-        if differs:
-            return self._say(Refused(differs))
-        if failed:
-            return self._gone(actor, f"{place[0]}: {failed}")
-        actor.place, actor.node, actor.token = place, node, token
-        self._say(Said(actor.number, packed(Results([])), place=place))
+    def _greeted(self, actor: _Actor, hello: _Hello) -> None:
+        if hello.differs:
+            return self._say(Refused(hello.differs))
+        if hello.failed:
+            return self._gone(actor, f"{hello.place[0]}: {hello.failed}")
+        actor.place, actor.node, actor.token = hello.place, hello.node, hello.token
+        self._say(Said(actor.number, packed(Results([])), place=actor.place))
 
     def _look_at(self, actor: _Actor) -> None:
         now = time.monotonic()

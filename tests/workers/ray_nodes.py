@@ -1,0 +1,82 @@
+"""A Ray cluster of several nodes on this machine, in a process of its own: it ends with the tests, whatever happens."""
+
+from __future__ import annotations
+
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from orienteer.processes.child import Child
+
+TOKEN = "ab" * 32
+_MARK = b"ray::OrienteerWorker"
+
+
+class RayNodes:
+    """`address` is that of its head; nodes have numbers, and that of the head is 0."""
+
+    def __init__(self, n_nodes: int = 3, client_port: int | None = None) -> None:
+        self._child = Child(_serve, client_port)
+        self.address: str = self._asked("address")
+        for _ in range(n_nodes - 1):
+            self.add()
+
+    def add(self) -> int:
+        number: int = self._asked("add")
+        return number
+
+    def remove(self, number: int) -> None:
+        """As if its machine had lost power."""
+        self._asked("remove", number)
+
+    def close(self) -> None:
+        self._asked("end")
+        self._child.close()
+
+    def _asked(self, *what: Any) -> Any:
+        self._child.channel.send(what)
+        return self._child.channel.recv()
+
+
+def _serve(channel: Connection, client_port: int | None) -> None:
+    from ray.cluster_utils import Cluster
+
+    room = {"num_cpus": 1, "object_store_memory": 80 << 20}
+    head = room | {"include_dashboard": False}
+    if client_port is not None:
+        head["ray_client_server_port"] = client_port
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    nodes = [cluster.head_node]
+    while True:
+        what, *more = channel.recv()
+        answer: Any = None
+        if what == "address":
+            answer = cluster.address
+        elif what == "add":
+            nodes.append(cluster.add_node(**room))
+            answer = len(nodes) - 1
+        elif what == "remove":
+            cluster.remove_node(nodes[more[0]], allow_graceful=False)
+        else:
+            cluster.shutdown()
+            channel.send(None)
+            return
+        channel.send(answer)
+
+
+def actors() -> list[int]:
+    """The processes of workers on Ray that there are on this machine."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                if (place / "cmdline").read_bytes().startswith(_MARK):
+                    found.append(int(place.name))
+            except OSError:
+                pass  # it has just ended
+    return found
+
+
+def environment() -> dict[str, str]:
+    """For the nodes, and for whoever joins them."""
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STATS_ENABLED": "0"}

@@ -1,0 +1,204 @@
+"""Crawls by workers on Ray: the same crawl as by one process, whatever happens to actors, nodes and the crawl.
+
+One cluster of three nodes serves all tests here; it takes some seconds to start, and some hundred megabytes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orienteer.errors import ProcessError
+from orienteer.fake_web.graph_site import GraphSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fetch.settings import FetchSettings
+from orienteer.graph.synthetic import synthetic_web
+from orienteer.live.figures import Figures
+from orienteer.live.session import Report
+from orienteer.workers.pool import Pool
+from orienteer.workers.ray_actors import RayCluster
+from orienteer.workers.received import Reading
+from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive
+from tests.faults.gate import Gate
+from tests.live.live_crawls import crawled, hub
+from tests.live.test_processes import certified, said
+from tests.ready_process import PATIENCE_S
+from tests.workers.ray_nodes import RayNodes, actors, environment
+from tests.workers.test_pool import finished, requests, urls
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(find_spec("ray") is None, reason="workers on Ray need the extra: ray"),
+]
+
+N_PAGES = 300
+TIMEOUT_S = 5.0  # of a fetch: what a lost node has in hand is asked for again after that
+
+
+@pytest.fixture(scope="module")
+def site() -> GraphSite:
+    return GraphSite(synthetic_web(N_PAGES, rng=5))
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[RayNodes]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        with closing(RayNodes(3, client_port=21001)) as nodes:
+            yield nodes
+
+
+@pytest.fixture(scope="module")
+def undisturbed(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
+    """The crawl by one process."""
+    folder = tmp_path_factory.mktemp("one") / "crawl"
+    with FakeWeb(site) as web:
+        return folder, crawled(web, hub(site), folder, settings=settings(1))
+
+
+def settings(processes: int, **fetch: Any) -> dict[str, dict[str, Any]]:
+    crawl = {"processes": processes, "workers": 24, "commit_every_s": 0.05}
+    return {"crawl": crawl, "fetch": {"timeout_s": TIMEOUT_S, **fetch}}
+
+
+def expect_same(folder: Path, report: Report, undisturbed: tuple[Path, Report]) -> None:
+    assert said(folder) == said(undisturbed[0])
+    np.testing.assert_allclose(certified(report), certified(undisturbed[1]), atol=1e-9)
+    check_archive(folder)
+
+
+class Once:
+    """Does each of these things once, when so many pages are done."""
+
+    def __init__(self, *things: tuple[int, Callable[[Figures], None]]) -> None:
+        self.left = list(things)
+
+    def __call__(self, figures: Figures) -> None:
+        while self.left and figures.n_done >= self.left[0][0]:
+            self.left.pop(0)[1](figures)
+
+
+def expect_work(cluster: RayCluster, settings: FetchSettings) -> None:
+    with closing(Pool(cluster.workers(settings, Reading()), 2, 60.0, asks_web=True)) as pool:
+        finished(pool, requests(urls(1)))
+
+
+def until(happened: Callable[[], object]) -> None:
+    give_up = time.monotonic() + PATIENCE_S
+    while not happened():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def test_on_this_machine(site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]) -> None:
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(2), on="local-ray")
+    expect_same(tmp_path / "crawl", report, undisturbed)
+    assert len(report.figures.workers) == 2
+
+
+@pytest.mark.parametrize("client", [False, True])
+def test_on_three_nodes(
+    nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report], client: bool
+) -> None:
+    on = "ray://127.0.0.1:21001" if client else nodes.address
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(0), on=on)
+        assert max(web.max_under_way_per_host.values()) <= 8
+        assert len(web.requests) == report.figures.n_done
+    expect_same(tmp_path / "crawl", report, undisturbed)
+    assert len(report.figures.workers) == 3  # as many as the cluster has cores
+    assert sum(worker.n_answers for worker in report.figures.workers) == report.figures.n_done
+    until(lambda: not actors())
+
+
+def test_an_actor_is_killed(nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]) -> None:
+    killed = []
+
+    def kill(figures: Figures) -> None:
+        killed.append(figures.workers[0].process)
+        os.kill(killed[-1], signal.SIGKILL)
+
+    with FakeWeb(site) as web:
+        watch = Once((30, kill), (120, kill))
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(3), on=nodes.address, watch=watch)
+        assert not watch.left
+        assert len(web.requests) <= report.figures.n_done + 2 * 24  # what was in hand is asked for again
+    assert len(set(killed)) == 2
+    expect_same(tmp_path / "crawl", report, undisturbed)
+
+
+def test_nodes_come_and_go(nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]) -> None:
+    """A machine that is gone takes its workers with it; others take their place, there or elsewhere."""
+    node = nodes.add()
+    with FakeWeb(site) as web:
+        watch = Once((60, lambda _: nodes.remove(node)), (150, lambda _: nodes.add() and None))
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(4), on=nodes.address, watch=watch)
+        assert not watch.left
+    expect_same(tmp_path / "crawl", report, undisturbed)
+
+
+def test_the_crawl_is_killed_and_resumed(
+    nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]
+) -> None:
+    """Nothing that was acknowledged is lost, and no actor is left behind."""
+    gate = Gate(site)
+    with FakeWeb(gate) as web:
+        options = ["--on", nodes.address, "--processes", 3, "--ignore-robots"]
+        command = CrawlCommand(web.address, [hub(site)], tmp_path / "crawl", *options, fetch={"timeout_s": TIMEOUT_S})
+        gate.close_after(120)
+        with command.started() as process:
+            gate.kill_at(process)
+        safe = acknowledged(tmp_path / "crawl")
+        until(lambda: not actors())
+        gate.open()
+        command.run()
+        after = acknowledged(tmp_path / "crawl")
+    assert safe
+    assert {url: after.get(url) for url in safe} == safe
+    assert said(tmp_path / "crawl") == said(undisturbed[0])
+    bounds = command.report()["figures"]["certificate"]
+    np.testing.assert_allclose([bounds["lower"], bounds["upper"]], certified(undisturbed[1]), atol=1e-9)
+    until(lambda: not actors())
+
+
+def test_another_version_is_one_line(nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import orienteer\norienteer.__version__ = '9.9'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    expected = r"and this crawl is run by 9\.9: all machines need the same$"
+    with closing(RayCluster(nodes.address)) as cluster, pytest.raises(ProcessError, match=expected):
+        expect_work(cluster, FetchSettings())
+
+
+def test_workers_that_cannot_begin_say_why(nodes: RayNodes, tmp_path: Path) -> None:
+    """What the settings name must be there, on the other machine too."""
+    there = FetchSettings(ca_file=str(tmp_path / "none.pem"))
+    expected = r"workers die before they have begun: .*there is no such file"
+    with closing(RayCluster(nodes.address)) as cluster, pytest.raises(ProcessError, match=expected):
+        expect_work(cluster, there)
+
+
+def test_a_cluster_that_cannot_be_joined_is_one_line(
+    nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeWeb(GraphSite(synthetic_web(5, rng=1))) as web:
+        elsewhere = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "one", "--on", "127.0.0.1:1")
+        assert "no Ray cluster answers there" in elsewhere.refused()
+        monkeypatch.setenv("RAY_AUTH_TOKEN", "cd" * 32)
+        wrong = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "two", "--on", nodes.address)
+        assert "the cluster does not accept the token" in wrong.refused()
+        monkeypatch.delenv("RAY_AUTH_TOKEN")
+        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+        open_to_all = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "three", "--on", "192.0.2.77:6379")
+        assert "RAY_AUTH_MODE=token" in open_to_all.refused()
+    assert not (tmp_path / "three").exists()

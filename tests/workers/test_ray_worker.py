@@ -1,0 +1,158 @@
+"""What comes late is not begun; and what cannot be joined is said in one line, without Ray."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orienteer.answers.answer import Request
+from orienteer.errors import InputError, MissingExtraError
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import RequestHeaders, Site
+from orienteer.fetch.settings import FetchSettings
+from orienteer.pages.outcome import Outcome
+from orienteer.store.archive_tail import ACKNOWLEDGED
+from orienteer.store.record import page_of
+from orienteer.workers.messages import Orders, packed, results_in
+from orienteer.workers.pool import GRACE_S
+from orienteer.workers.ray_cluster import address_of, expect_usable
+from orienteer.workers.ray_relay import RESEND_S
+from orienteer.workers.ray_worker import LEASE_S, RayWorker, Reply
+from orienteer.workers.received import Reading, Received
+from tests.ready_process import PATIENCE_S
+
+
+class OnePage(Site):
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        return Answer("<title>a page</title>")
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FakeWeb]:
+    with FakeWeb(OnePage()) as web:
+        yield web
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def worker(web: FakeWeb, clock: Clock) -> RayWorker:
+    return RayWorker(FetchSettings(connect_to=web.address, timeout_s=60.0), Reading(), clock)
+
+
+def orders(number: int, headers: dict[str, str] | None = None) -> bytes:
+    return packed(Orders([(number, Request(f"http://a.example/{number}", number))], headers))
+
+
+def received(reply: Reply) -> dict[int, Received]:
+    return {number: answer for data in reply.results for number, answer in results_in(data).answers}
+
+
+def test_a_request_with_a_fresh_token_is_done(worker: RayWorker, clock: Clock) -> None:
+    token = worker.token
+    clock.now += LEASE_S
+    reply = worker.exchange(0, token, [orders(7)], PATIENCE_S)
+    assert received(reply)[7].outcome is Outcome.OK
+    assert reply.token == clock.now
+    assert not reply.refused
+
+
+def test_a_request_that_was_held_up_is_refused_and_never_sent(worker: RayWorker, clock: Clock, web: FakeWeb) -> None:
+    """Its headers count all the same: what is sent after it has none."""
+    token = worker.token
+    clock.now += LEASE_S + 0.1
+    late = orders(8, {ACKNOWLEDGED: "0 8"})
+    reply = worker.exchange(0, token, [late], PATIENCE_S)
+    assert reply.refused == [late]
+    assert not reply.results
+    assert web.count("http://a.example/8") == 0
+    again = worker.exchange(1, reply.token, [orders(9)], PATIENCE_S)
+    record = received(again)[9].record
+    assert record is not None
+    assert page_of(record).url == "http://a.example/9"
+    assert web.count("http://a.example/9") == 1
+
+
+def test_a_call_that_waits_ends_when_the_next_one_comes(worker: RayWorker) -> None:
+    replies = []
+    waits = threading.Thread(target=lambda: replies.append(worker.exchange(0, worker.token, [], PATIENCE_S)))
+    waits.start()
+    worker.exchange(1, worker.token, [], 0.0)
+    waits.join(PATIENCE_S)
+    assert [reply.results for reply in replies] == [[]]
+
+
+def test_orders_that_overtake_others_wait_for_them(worker: RayWorker) -> None:
+    early = worker.exchange(1, worker.token, [orders(1)], 0.0)
+    assert not early.results
+    found = received(worker.exchange(0, worker.token, [orders(0)], PATIENCE_S))
+    number = 2
+    while len(found) < 2:
+        found |= received(worker.exchange(number, worker.token, [], PATIENCE_S))
+        number += 1
+    assert found.keys() == {0, 1}
+
+
+def test_a_request_has_ended_before_the_crawl_gives_it_up() -> None:
+    """It begins within this time after it was sent, ends by its timeout, and the crawl waits for both."""
+    assert RESEND_S + LEASE_S < GRACE_S
+
+
+def test_addresses() -> None:
+    assert address_of("local-ray") is None
+    assert address_of("127.0.0.1:6379") == ("127.0.0.1", 6379, False)
+    assert address_of("ray://head.example") == ("head.example", 10001, True)
+    for wrong in ("ray", "head", "head:", ":6379", "head:http", "head:99999"):
+        with pytest.raises(InputError, match=r"choices: local-ray, HOST:PORT"):
+            address_of(wrong)
+
+
+def test_another_machine_must_be_authenticated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for environment in (
+        {}, {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": "ab"}, {"RAY_AUTH_MODE": "token"}, {"RAY_AUTH_TOKEN": "ab"},
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="RAY_AUTH_MODE=token") as raised:
+            expect_usable("192.0.2.77:6379", environment)
+        assert "\n" not in str(raised.value)
+    expect_usable("192.0.2.77:6379", {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "ab"})
+    expect_usable("127.0.0.1:6379", {})
+    expect_usable("local-ray", {})
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("ab")
+    expect_usable("192.0.2.77:6379", {"RAY_AUTH_MODE": "token"})
+
+
+def test_without_the_extra_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'orienteer\[ray\]'"):
+        expect_usable("local-ray", {})
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "import orienteer.workers.ray_actors",
+        "from orienteer.cli.main import command_line; command_line()",
+        "from orienteer.live import session",
+    ],
+)
+def test_nobody_else_imports_ray(what: str) -> None:
+    code = f"import sys; {what}; assert not [name for name in sys.modules if name.split('.')[0] in ('ray', 'grpc')]"
+    subprocess.run([sys.executable, "-c", code], check=True)
