@@ -42,6 +42,8 @@ SLOW = [
     "store",
     "memory",
     "faults",
+    "ray_kills",
+    "partition",
     "hosts",
     "strangers",
     "certificate",

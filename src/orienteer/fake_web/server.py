@@ -40,9 +40,12 @@ class FakeWeb:
     raised at the end.
     """
 
-    def __init__(self, site: Site, port: int = 0, remembers_requests: bool = True) -> None:
+    def __init__(
+        self, site: Site, port: int = 0, remembers_requests: bool = True, interface: str = "127.0.0.1"
+    ) -> None:
         self.site = site
         self.port = port
+        self.interface = interface
         self.remembers_requests = remembers_requests
         self.requests: list[tuple[float, str, str]] = []
         self.max_open_per_host: dict[str, int] = {}
@@ -60,7 +63,7 @@ class FakeWeb:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.interface}:{self.port}"
 
     def count(self, url: str) -> int:
         """How often the URL was asked for."""
@@ -97,7 +100,7 @@ class FakeWeb:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        server = await self._loop.create_server(lambda: _Connection(self), "127.0.0.1", self.port, backlog=_BACKLOG)
+        server = await self._loop.create_server(lambda: _Connection(self), self.interface, self.port, backlog=_BACKLOG)
         self.port = server.sockets[0].getsockname()[1]
         self._listening.set()
         await self._stopping.wait()
