@@ -188,6 +188,13 @@ def test_workers_that_cannot_begin_say_why(nodes: RayNodes, tmp_path: Path) -> N
         expect_work(cluster, there)
 
 
+def test_a_cluster_that_is_lost_is_one_line(nodes: RayNodes) -> None:
+    with closing(RayCluster(nodes.address)) as cluster:
+        os.kill(cluster._child.pid, signal.SIGKILL)
+        with pytest.raises(ProcessError, match=r"is lost \(killed by SIGKILL\); run the same command again to resume$"):
+            expect_work(cluster, FetchSettings())
+
+
 def test_a_cluster_that_cannot_be_joined_is_one_line(
     nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

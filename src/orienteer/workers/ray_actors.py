@@ -20,7 +20,6 @@ from orienteer.workers.received import Reading
 MOST_BY_DEFAULT = 16
 
 _MOST_EVENTS = 64  # at a time
-_LOST = "the connection to the Ray cluster is lost, and the crawl can be resumed: "
 
 
 class RayCluster:
@@ -49,7 +48,7 @@ class RayCluster:
         try:
             self._child.channel.send(message)
         except OSError:
-            raise ProcessError(_LOST + self._child.why_ended()) from None
+            raise self._lost() from None
 
     def heard(self, timeout_s: float | None) -> Joined | Said | None:
         """The next message, if there is one within this time."""
@@ -58,10 +57,15 @@ class RayCluster:
                 return None
             message: Joined | Said | Refused = self._child.channel.recv()
         except (EOFError, OSError):
-            raise ProcessError(_LOST + self._child.why_ended()) from None
+            raise self._lost() from None
         if isinstance(message, Refused):
             raise ProcessError(message.why)
         return message
+
+    def _lost(self) -> ProcessError:
+        # Ray ends a process that cannot reach the head of its cluster, with a long line in its log.
+        why = self._child.why_ended().rpartition("] ")[2].partition(". ")[0]
+        return ProcessError(f"the connection to the Ray cluster is lost ({why}); run the same command again to resume")
 
     def close(self) -> None:
         self._child.close()
