@@ -27,7 +27,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, archived_urls, check_archive, outcomes
 from tests.live.live_crawls import hub
-from tests.workers.ray_nodes import RayNodes, actors, environment
+from tests.workers.ray_nodes import RayNodes, environment
 
 N_PAGES = 600
 IN_FLIGHT = 24
@@ -72,7 +72,7 @@ class Ordeal:
             self.nodes.remove(self._node)
             self._node = self.nodes.add()
             return True
-        there = actors()
+        there = self.nodes.actors()
         with suppress(ProcessLookupError):
             if there:
                 os.kill(self.rng.choice(there), signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ class RayNodes:
     """`address` is that of its head; nodes have numbers, and that of the head is 0."""
 
     def __init__(self, n_nodes: int = 3, client_port: int | None = None) -> None:
+        self.client_port = client_port
         self._child = Child(_serve, client_port)
         self.address: str = self._asked("address")
         for _ in range(n_nodes - 1):
@@ -28,6 +30,11 @@ class RayNodes:
     def remove(self, number: int) -> None:
         """As if its machine had lost power."""
         self._asked("remove", number)
+
+    def actors(self) -> list[int]:
+        """The processes of workers that there are on its nodes."""
+        processes = [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit()]
+        return [process for process in processes if _is_worker(process) and _is_below(process, self._child.pid)]
 
     def close(self) -> None:
         self._asked("end")
@@ -64,17 +71,32 @@ def _serve(channel: Connection, client_port: int | None) -> None:
         channel.send(answer)
 
 
-def actors() -> list[int]:
-    """The processes of workers on Ray that there are on this machine."""
-    found = []
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
-            try:
-                if (place / "cmdline").read_bytes().startswith(_MARK):
-                    found.append(int(place.name))
-            except OSError:
-                pass  # it has just ended
-    return found
+def _parent(process: int) -> int:
+    """0 where it has just ended."""
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _is_below(process: int, ancestor: int) -> bool:
+    while process > 1 and process != ancestor:
+        process = _parent(process)
+    return process == ancestor
+
+
+def _is_worker(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().startswith(_MARK)
+    except OSError:
+        return False
+
+
+def free_port() -> int:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port: int = place.getsockname()[1]
+        return port
 
 
 def environment() -> dict[str, str]:

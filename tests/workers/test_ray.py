@@ -32,7 +32,7 @@ from tests.faults.gate import Gate
 from tests.live.live_crawls import crawled, hub
 from tests.live.test_processes import certified, said
 from tests.ready_process import PATIENCE_S
-from tests.workers.ray_nodes import RayNodes, actors, environment
+from tests.workers.ray_nodes import RayNodes, environment, free_port
 from tests.workers.test_pool import finished, requests, urls
 
 pytestmark = [
@@ -54,7 +54,7 @@ def nodes() -> Iterator[RayNodes]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment().items():
             patch.setenv(name, value)
-        with closing(RayNodes(3, client_port=21001)) as nodes:
+        with closing(RayNodes(3, client_port=free_port())) as nodes:
             yield nodes
 
 
@@ -111,7 +111,7 @@ def test_on_this_machine(site: GraphSite, tmp_path: Path, undisturbed: tuple[Pat
 def test_on_three_nodes(
     nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report], client: bool
 ) -> None:
-    on = "ray://127.0.0.1:21001" if client else nodes.address
+    on = f"ray://127.0.0.1:{nodes.client_port}" if client else nodes.address
     with FakeWeb(site) as web:
         report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(0), on=on)
         assert max(web.max_under_way_per_host.values()) <= 8
@@ -119,7 +119,7 @@ def test_on_three_nodes(
     expect_same(tmp_path / "crawl", report, undisturbed)
     assert len(report.figures.workers) == 3  # as many as the cluster has cores
     assert sum(worker.n_answers for worker in report.figures.workers) == report.figures.n_done
-    until(lambda: not actors())
+    until(lambda: not nodes.actors())
 
 
 def test_an_actor_is_killed(nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]) -> None:
@@ -127,6 +127,7 @@ def test_an_actor_is_killed(nodes: RayNodes, site: GraphSite, tmp_path: Path, un
 
     def kill(figures: Figures) -> None:
         killed.append(figures.workers[0].process)
+        assert killed[-1] in nodes.actors()
         os.kill(killed[-1], signal.SIGKILL)
 
     with FakeWeb(site) as web:
@@ -160,7 +161,7 @@ def test_the_crawl_is_killed_and_resumed(
         with command.started() as process:
             gate.kill_at(process)
         safe = acknowledged(tmp_path / "crawl")
-        until(lambda: not actors())
+        until(lambda: not nodes.actors())
         gate.open()
         command.run()
         after = acknowledged(tmp_path / "crawl")
@@ -169,7 +170,7 @@ def test_the_crawl_is_killed_and_resumed(
     assert said(tmp_path / "crawl") == said(undisturbed[0])
     bounds = command.report()["figures"]["certificate"]
     np.testing.assert_allclose([bounds["lower"], bounds["upper"]], certified(undisturbed[1]), atol=1e-9)
-    until(lambda: not actors())
+    until(lambda: not nodes.actors())
 
 
 def test_another_version_is_one_line(nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
