@@ -37,6 +37,7 @@ SLOW = [
     "focused",
     "live_crawl",
     "workers",
+    "in_flight",
     "scrapy_plugin",
     "refresh",
     "store",
