@@ -55,4 +55,6 @@ def run() -> str:
             *(f"{100 * (n / fetches[0] - 1):+.1f}" for n in fetches[1:]),
         ])  # fmt: skip
     more = [f"{n} in flight" for n in IN_FLIGHT[1:]]
-    return table(["fetches until 98 % is proved", "one at a time", *more, *(f"{n}, % more" for n in IN_FLIGHT[1:])], rows)
+    return table(
+        ["fetches until 98 % is proved", "one at a time", *more, *(f"{n}, % more" for n in IN_FLIGHT[1:])], rows
+    )
