@@ -127,6 +127,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),
+        ("archive", "" if found.stored is None else found.stored.in_words()),
         ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
     ]
 

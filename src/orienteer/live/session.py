@@ -177,7 +177,14 @@ def run(
             if watch is not None:
                 watch(figures)
 
-    return reported(live.ledger, observer, live.run(tick), seeds)
+    uploads = live.ledger.folder.uploads
+    if uploads is not None and tell is not None:
+        uploads.tell = tell
+    report = reported(live.ledger, observer, live.run(tick), seeds)
+    if uploads is not None and report.stopped_because is not StopReason.INTERRUPTED:
+        live.ledger.folder.archive.seal()
+        uploads.finish(lambda: live.stop_wanted > 0)
+    return report
 
 
 @contextmanager
@@ -219,6 +226,7 @@ def _opened(
     topic: Path | None,
     hooks: Sequence[Hook] | None,
 ) -> Iterator[LiveCrawl]:
+    plan.store.expect_usable()
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else LoadedTopic(topic)
     policy = LoadedPolicy(plan, path)
@@ -233,6 +241,7 @@ def _opened(
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
         remember_allowed(path, plan)
+        folder.keep_archive(plan.store)
         policy.keep(folder)
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
