@@ -34,6 +34,8 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.store.uploads import Uploads
+from orienteer.wording import counted
 
 _FEW_GIVEN_UP = 0.01  # of the pages: a crawl that lost no more to hosts out of reach has done what it was asked to
 
@@ -183,8 +185,17 @@ def run(
     report = reported(live.ledger, observer, live.run(tick), seeds)
     if uploads is not None and report.stopped_because is not StopReason.INTERRUPTED:
         live.ledger.folder.archive.seal()
-        uploads.finish(lambda: live.stop_wanted > 0)
+        _send_rest(uploads, live)
     return report
+
+
+def _send_rest(uploads: Uploads, live: LiveCrawl) -> None:
+    """Wait until the whole archive is where it is kept; Ctrl-C ends the wait, and so does a store that fails."""
+    if uploads.n_waiting:
+        uploads.tell(f"uploading {counted(uploads.n_waiting, 'file')} of the archive; Ctrl-C leaves them for later")
+    if not uploads.finish(lambda: live.stop_wanted > 0):
+        left = counted(uploads.n_waiting, "file of the archive is", "files of the archive are")
+        uploads.tell(f"{left} not uploaded; `orienteer upload {live.ledger.folder.path}` sends the rest")
 
 
 @contextmanager

@@ -18,25 +18,24 @@ _NEAR_BYTES = 1 << 20  # what is skipped at most where one reads on
 
 
 class RemoteFiles:
-    """Reads from the object stores that the files of an archive are in; `n_requests` counts how often it asked."""
+    """Reads from the object stores that the files of an archive are in."""
 
     def __init__(self) -> None:
         self._stores: dict[Place, ObjectStore] = {}
         self._blocks: OrderedDict[tuple[str, int], bytes] = OrderedDict()  # by name and offset, the last used behind
-        self._last = "", 0  # the name, and the end of what was read last
-        self.n_requests = 0
+        self._ends: dict[str, int] = {}  # by name: the end of what was read last
 
     def read(self, name: str, stored: StoredFile, offset: int, n_bytes: int) -> bytes:
         """These bytes of a file; they must be inside it."""
         found = self._kept(name, offset, n_bytes)
         if found is None:
-            reads_on = self._last[0] == name and 0 <= offset - self._last[1] <= _NEAR_BYTES
+            reads_on = 0 <= offset - self._ends.get(name, offset + 1) <= _NEAR_BYTES
             wanted = max(n_bytes, _BLOCK_BYTES) if reads_on else n_bytes
             block = self._asked(name, stored, offset, min(offset + wanted, stored.size_bytes))
             if reads_on:
                 self._keep(name, offset, block)
             found = block[:n_bytes]
-        self._last = name, offset + n_bytes
+        self._ends[name] = offset + n_bytes
         return found
 
     def store_of(self, place: Place) -> ObjectStore:
@@ -45,7 +44,6 @@ class RemoteFiles:
         return self._stores[place]
 
     def _asked(self, name: str, stored: StoredFile, start: int, stop: int) -> bytes:
-        self.n_requests += 1
         found, size_bytes = self.store_of(stored.place).read(name, start, stop)
         if size_bytes != stored.size_bytes or len(found) != stop - start:
             where = stored.place.address(name)

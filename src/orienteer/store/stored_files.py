@@ -25,6 +25,7 @@ from orienteer.wording import plain
 STORED = "stored.json"
 _PURPOSE = "where the files of an archive are"
 _MAX_BYTES = 64 << 20
+_MAX_FILES = 1_000_000
 
 
 class StoredFile(NamedTuple):
@@ -107,6 +108,8 @@ class StoredFiles:
             int(number): StoredFile(places[int(place)], int(size_bytes), str(sha256))
             for number, (place, size_bytes, sha256) in tables["files"].items()
         }
+        if not all(0 <= number < _MAX_FILES and stored.size_bytes > 0 for number, stored in files.items()):
+            raise ValueError("no archive has such files")
         sealed, trouble = set(map(int, tables["sealed"])), plain(str(tables["trouble"]), 300)
         signed = bytes.fromhex(tables["signature"])
         # All or nothing: it is read again while it is in use.

@@ -40,6 +40,7 @@ class Uploads:
         self._under_way: tuple[int, int] | None = None  # the number of a file, and its size
         self._n_failed = 0  # in a row
         self._next_try = 0.0
+        self._told = ""  # the trouble that was told last
         self._waiting: list[int] = []
         self._looked_at: object = None
         archive.stored.allow(place)
@@ -123,8 +124,9 @@ class Uploads:
     def _failed(self, trouble: str, now: float) -> None:
         self._next_try = now + min(_BACK_OFF_S * 2**self._n_failed, _MAX_BACK_OFF_S)
         self._n_failed += 1
-        if trouble != self._archive.stored.trouble:
-            self.tell(f"archive not uploaded: {trouble}; it is tried again")
+        if trouble != self._told:
+            self._told = trouble
+            self.tell(f"archive not uploaded: {trouble}")
         self._archive.stored.note_trouble(trouble)
 
     def _drop(self, *numbers: int) -> None:
