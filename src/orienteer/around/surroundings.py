@@ -31,6 +31,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.store_settings import StoreSettings
 
 _LOCAL, _ROUNDS = "local", "rounds"  # in the database: the domain it was made for; the sizes of the rounds
 
@@ -39,7 +40,7 @@ def around_plan(plan: CrawlPlan) -> CrawlPlan:
     """How the surroundings of a crawl are fetched: as politely as its pages, wherever they are."""
     links_only: dict[str, Any] = {"sitemaps": False, "duplicates": "off", "near_duplicates": "off", "archive": False}
     crawl = replace(plan.crawl, policy="breadth-first", until=None, budget=None, hooks=(), **links_only)
-    return replace(plan, crawl=crawl, scope=ScopeSettings("web"))
+    return replace(plan, crawl=crawl, scope=ScopeSettings("web"), store=StoreSettings())
 
 
 def opened_outside(crawl: CrawlFolder, plan: CrawlPlan) -> CrawlFolder:

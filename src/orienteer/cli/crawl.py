@@ -147,6 +147,18 @@ def crawl(
     allow_private: bool | None = typer.Option(
         None, "--allow-private", help="Allow private, loopback and link-local addresses.", rich_help_panel=_NET
     ),
+    archive_to: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Keep the archive in an object store, such as s3://bucket/prefix (extra: storage).",
+        rich_help_panel=_OUTPUT,
+    ),
+    drop_local: bool | None = typer.Option(
+        None,
+        "--drop-local/--keep-local",
+        help="Delete files of the archive here once their upload is confirmed.",
+        rich_help_panel=_OUTPUT,
+    ),
     hook: list[str] = HOOK,
     no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, even if the crawl was started with some."),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
@@ -196,6 +208,7 @@ def crawl(
             "proxy": proxy, "connect_to": connect_to, "allow_private": allow_private,
             "content_types": _content_types(content_type),
         },
+        "store": {"archive_to": archive_to, "drop_local": drop_local},
     }  # fmt: skip
     if topic is not None:
         given["crawl"] |= {"topic": True, "policy": policy or _FOCUSED}

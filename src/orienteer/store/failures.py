@@ -34,7 +34,7 @@ def explained(path: Path) -> Iterator[None]:
         raise damaged(path, error) from None
 
 
-def damaged(path: Path, why: object) -> CrawlFolderError:
+def damaged(path: Path | str, why: object) -> CrawlFolderError:
     """`why` may quote the file, so it may hold anything."""
     printable = "".join(character if character.isprintable() else "?" for character in str(why))
     return CrawlFolderError(f"{path}: the file is damaged ({printable})")
