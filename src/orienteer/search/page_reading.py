@@ -9,15 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from orienteer.errors import MissingExtraError
 from orienteer.extract.language import detected
 from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import Archived, page_reading
 from orienteer.store.page_row import PageRow
-from orienteer.store.page_texts import PageText
+from orienteer.store.page_texts import NewText, packed_text
 
 _MAX_CHARS = 1_000_000
 _MAX_ANCHOR_CHARS = 100
@@ -68,7 +66,7 @@ class Said(NamedTuple):
     language: str
     title: str
     headings: str
-    text: str
+    text: tuple[bytes, bytes]
     anchors: list[tuple[str, str]]
 
 
@@ -83,12 +81,12 @@ def index_reading(folder: Path) -> Iterator[Callable[[ToRead], Said]]:
 def _said(wanted: ToRead, content: Page, languages: Languages) -> Said:
     anchors = [(link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)]
     if wanted.noindex:
-        return Said("", "", "", "", anchors)
+        return Said("", "", "", packed_text(""), anchors)
     return Said(
         language=wanted.language or content.language or languages.of(content.text),
         title=encodable(content.title),
         headings=encodable("\n".join(content.headings)),
-        text=_blocks(encodable(content.text[:_MAX_CHARS])),
+        text=packed_text(_blocks(encodable(content.text[:_MAX_CHARS]))),
         anchors=anchors,
     )
 
@@ -98,18 +96,18 @@ def to_read(page: PageRow, url: str) -> ToRead:
     return ToRead(Archived(page.archived, page.content_type, url), page.language, page.noindex)
 
 
-def page_text(page: PageRow, url: str, said: Said, seen: SeenUrls) -> PageText:
+def page_text(page: PageRow, url: str, said: Said, seen: SeenUrls) -> NewText:
     """What a page says, with those of its links that the crawl knows; `seen` numbers them."""
     anchors = _known_anchors(page, said.anchors, seen)
-    return PageText(page.id, content_stamp(page), url, page.time, *said[:-1], anchors)
+    return NewText(page.id, content_stamp(page), url, page.time, *said[:-1], anchors)
 
 
 def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls) -> list[tuple[int, str]]:
     if not anchors:
         return []
     targets, _ = seen.number([link for link, _ in anchors])
-    is_known = np.isin(targets, page.links)
-    return [(int(targets[k]), anchors[k][1]) for k in np.flatnonzero(is_known)]
+    known = set(page.links.tolist())
+    return [(target, text) for target, (_, text) in zip(targets.tolist(), anchors, strict=True) if target in known]
 
 
 def _blocks(text: str) -> str:
