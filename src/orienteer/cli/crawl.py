@@ -263,7 +263,7 @@ def run(
         if is_new and not report.has_pages and report.stopped_because is not StopReason.INTERRUPTED:
             raise nothing_crawled(report.lost_seeds)  # the folder is removed with it
     is_over = report.stopped_because is not StopReason.INTERRUPTED
-    indexed = indexed_at_the_end(folder, quiet or json) if index and is_over else None
+    indexed = indexed_at_the_end(folder, quiet or json, plan.crawl.processes or None) if index and is_over else None
     with display.ignore_broken_pipe():
         if json:
             display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))

@@ -9,8 +9,8 @@
 function is called here. What it raises comes out of `take`, in its turn.
 
 A process may die: killed, out of memory, by a fault in compiled code. What it was at is then done again, item by item,
-by another; an item whose process dies again comes back as `Failed`, and the others go on. One that dies before it is
-ready counts against no item; where none gets ready, a ProcessError says why.
+by another; an item that three processes died with comes back as `Failed`, and the others go on. One that dies before
+it is ready counts against no item; where none gets ready, a ProcessError says why.
 
 Items go out in chunks, several at a time to each process, so that none has to wait while this one is busy. What is in
 hand is bounded, by number and by bytes.
@@ -44,6 +44,7 @@ _ITEMS_PER_CHUNK = 16
 _CHUNKS_PER_PROCESS = 6  # in its hands
 _CHUNKS_IN_HAND = 12  # of each process, with those that wait for their turn to come back
 _BYTES_IN_HAND = 64 << 20  # of results; with more, nothing is given out that is not wanted next
+_MAX_DEATHS = 3  # with an item, and with nothing else after the first
 _MAX_STILLBORN = 5  # processes in a row that die before they are ready
 
 
@@ -105,9 +106,13 @@ class _Chunk(Generic[_Item]):
     """Some items; `answer` holds the packed results when they are there, `failed` why there are none."""
 
     items: list[_Item]
-    is_suspect: bool = False  # a process died with it
+    n_deaths: int = 0  # of processes that had it in hand
     answer: bytes | None = None
     failed: str | None = None
+
+    @property
+    def is_suspect(self) -> bool:
+        return self.n_deaths > 0
 
     @property
     def is_done(self) -> bool:
@@ -241,11 +246,14 @@ class _Beside(Generic[_Item, _Result]):
         self._waiting.extendleft(reversed(again))
 
     def _tried_again(self, chunk: _Chunk[_Item], why: str) -> list[_Chunk[_Item]]:
-        """The items of a chunk one by one; nothing where it is one that two processes died of."""
-        if chunk.is_suspect:
+        """The items of a chunk one by one; nothing where it is one that too many died with."""
+        chunk.n_deaths += 1
+        if chunk.n_deaths == _MAX_DEATHS:
             chunk.failed = why
             return []
-        parts = [_Chunk([item], is_suspect=True) for item in chunk.items]
+        if len(chunk.items) == 1:
+            return [chunk]
+        parts = [_Chunk([item], n_deaths=1) for item in chunk.items]
         at = self._chunks.index(chunk)
         del self._chunks[at]
         for part in reversed(parts):
