@@ -52,6 +52,7 @@ SLOW = [
     "soak",
     "maximal",
     "search",
+    "index_pool",
 ]
 HEAD = """# Results
 

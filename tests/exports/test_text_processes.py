@@ -54,10 +54,10 @@ def test_however_many_read_it_is_the_same_export(crawls: list[HandmadeCrawl], fo
     suffix = {"markdown": ""}.get(format, f".{format}")
     for crawl in crawls:
         one, *others = (
-            exported(crawl, format, tmp_path / f"{n}{crawl.path.name}{suffix}", n_processes=n) for n in (1, 2, 3)
+            exported(crawl, format, tmp_path / f"{n}{crawl.path.name}{suffix}", n_processes=n) for n in (1, 3)
         )
         assert sum(map(len, one.values())) > 1_000
-        assert others == [one, one]
+        assert others == [one]
     assert not children(os.getpid())
 
 
