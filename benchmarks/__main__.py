@@ -36,6 +36,7 @@ SLOW = [
     "global_rank_scale",
     "focused",
     "live_crawl",
+    "brain",
     "scrapy_plugin",
     "refresh",
     "store",

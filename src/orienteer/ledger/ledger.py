@@ -24,6 +24,7 @@ from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
 from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
+from orienteer.ledger.hosts_inside import HostsInside
 from orienteer.ledger.library import Library
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import FROM_SITEMAP, Retelling
@@ -52,6 +53,7 @@ class Ledger(Retelling):
             self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
         )
         self._sessions = Sessions(self.database)
+        self._hosts_inside = HostsInside(self.scope, self.seen)
         self._unacknowledged = 0
         self._noted: set[str] = set()  # what is said once in a run
         self._next_checkpoint = time.monotonic() + 30.0
@@ -115,6 +117,8 @@ class Ledger(Retelling):
         if meaning.unknown:
             return links, outside, UnknownLinks(NOBODY_KNOWS, meaning.unknown)
         assert meaning.page is not None
+        if not meaning.page.left_out:
+            return links, outside, ALL_KNOWN
         left_out = set(meaning.page.left_out).difference(meaning.links, [self.url(page)])
         n_unknown = int(self.scope.may_contain(list(left_out)).sum()) if left_out else 0
         return links, outside, UnknownLinks(n_unknown, ", ".join(meaning.page.unknown_links) if n_unknown else "")
@@ -302,7 +306,9 @@ class Ledger(Retelling):
         ids, new = self.seen.number(urls)
         if len(new):
             self.database.add_urls(first, [urls[k] for k in new.tolist()])
-        self._depths.reach(ids, depth)
-        inside = self.scope.contains(urls)
         numbers = ids.astype(np.uint32)
+        self._depths.reach(numbers, depth)
+        inside = self._hosts_inside.contains(urls, numbers)
+        if inside.all():
+            return self.setup.linked(numbers), NO_LINKS
         return self.setup.linked(numbers[inside]), numbers[~inside]
