@@ -189,7 +189,8 @@ class GeneratedPages:
         text = Text("")
         text.signature = rng.bytes(2 * near_duplicates.N_SLOTS) if self._with_text else None
         answer = Answer(
-            request, Outcome.OK, 200, "HTTP/1.1 200 OK", HEADERS, HEAD, content, content, "192.0.2.1", "http/1.1", time.time(), 0.1,
+            request, Outcome.OK, 200, "HTTP/1.1 200 OK", HEADERS, HEAD, content, content, "192.0.2.1", "http/1.1",
+            time.time(), 0.1,
         )  # fmt: skip
         page = Page(
             list(dict.fromkeys(map(self._url, (*old, *new)))), f"The title of page {request.page}", text, headings=[],
@@ -345,6 +346,7 @@ def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_e
             watch, seeds = Watch(live.intake, live), SeedCheck(live.ledger)
             live.hear = lambda answer: seeds.hear(answer, time.monotonic())
             marks: list[tuple[int, int, float]] = []
+            gc.collect()
             started = time.process_time()
 
             def tick() -> None:
@@ -357,7 +359,6 @@ def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_e
                 if not marks or n_done >= marks[-1][0] + mark_every:
                     marks.append((n_done, len(live.ledger.seen), time.process_time() - started - fetcher.outside_s))
 
-            gc.collect()
             if clock is not None:
                 clock.spent_s.clear()
             live.run(tick)

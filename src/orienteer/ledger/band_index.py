@@ -66,10 +66,9 @@ class BandIndex:
 
     def find(self, signature: bytes) -> list[int]:
         """The pages that share a band with this signature, in order; and now and then one that does not."""
-        slots = np.frombuffer(signature, SLOT_TYPE)
-        _keys_of(slots, 0, _FACTORS, self._secret, self._keys)
         n = _find_all(
-            self._keys, self._words, self._pages, self._n_slots, self._n_rests, self._max_numbers, self._found
+            np.frombuffer(signature, SLOT_TYPE), _FACTORS, self._secret, self._keys, self._words, self._pages,
+            self._n_slots, self._n_rests, self._max_numbers, self._found,
         )  # fmt: skip
         return sorted(set(self._found[:n].tolist())) if n else []
 
@@ -96,11 +95,10 @@ class BandIndex:
 
     def remove(self, page: int, signature: bytes) -> None:
         """The page is not to be found by this signature any more."""
-        slots = np.frombuffer(signature, SLOT_TYPE)
-        _keys_of(slots, 0, _FACTORS, self._secret, self._keys)
         self._n_words -= _remove_all(
-            self._keys, page, self._words, self._pages, self._n_slots, self._n_rests, self._max_numbers
-        )
+            np.frombuffer(signature, SLOT_TYPE), page, _FACTORS, self._secret, self._keys, self._words, self._pages,
+            self._n_slots, self._n_rests, self._max_numbers,
+        )  # fmt: skip
 
     def _lay_out(self, n_slots: int) -> None:
         self._n_slots = n_slots
@@ -159,9 +157,11 @@ def _distance(word: Any, slot: int, n_rests: int, max_numbers: int) -> Any:
 
 @kernel
 def _find_all(
-    keys: Any, words: Any, pages: Any, n_slots: int, n_rests: int, max_numbers: int, found: Any
+    slots: Any, factors: Any, secret: Any, keys: Any, words: Any, pages: Any, n_slots: int, n_rests: int,
+    max_numbers: int, found: Any,
 ) -> Any:  # fmt: skip
-    """Fill `found` with the pages of these keys; how many."""
+    """Fill `found` with the pages that share a key with the signature; how many."""
+    _keys_of(slots, 0, factors, secret, keys)
     n = 0
     for k in range(len(keys)):
         home = _home(keys[k], n_slots)
@@ -257,9 +257,11 @@ def _fill(
 
 @kernel
 def _remove_all(
-    keys: Any, page: int, words: Any, pages: Any, n_slots: int, n_rests: int, max_numbers: int
+    slots: Any, page: int, factors: Any, secret: Any, keys: Any, words: Any, pages: Any, n_slots: int, n_rests: int,
+    max_numbers: int,
 ) -> Any:  # fmt: skip
-    """Take out the words of a page; how many there were."""
+    """Take out the words of a page with this signature; how many there were."""
+    _keys_of(slots, 0, factors, secret, keys)
     n = 0
     for k in range(len(keys)):
         home = _home(keys[k], n_slots)

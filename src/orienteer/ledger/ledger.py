@@ -38,6 +38,7 @@ from orienteer.policies.focused import FocusedPolicy
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
 
+_STATES = {int(state): state for state in PageState}
 _CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
 
 
@@ -288,9 +289,8 @@ class Ledger(Retelling):
         self._count()
         self._depths.reach(row.links, self.depth(row.id) + (row.redirect_to is None))
         was_answered = self.epoch is None and row.status > 0
-        state = PageState(row.state)
         self._tell(
-            row.id, state, row.redirect_to, row.links, n_unknown, row.relevance, now, asked, was_answered
+            row.id, _STATES[row.state], row.redirect_to, row.links, n_unknown, row.relevance, now, asked, was_answered
         )  # fmt: skip
 
     def _count(self) -> None:

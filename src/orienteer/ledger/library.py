@@ -38,6 +38,7 @@ from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 # Answers that are whole: they go into the archive, whatever they say.
 _ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
 _IS_ENTERED = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.CHANGED, VisitKind.GONE))
+_PLACE_AT = PageRow._fields.index("archive_file")  # the fields of a Position follow each other in a row
 _SAYS_NOTHING = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.OUT_OF_REACH))  # about how often a page changes
 
 
@@ -210,7 +211,7 @@ class Library:
 def _placed(row: PageRow, place: Position | None) -> PageRow:
     if place is None:
         return row
-    return row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
+    return PageRow._make((*row[:_PLACE_AT], *place, *row[_PLACE_AT + len(place) :]))
 
 
 def _response(answer: Fetched, digest: bytes | None = None) -> ArchivedResponse:
