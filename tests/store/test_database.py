@@ -326,9 +326,24 @@ def test_what_near_duplicates_are_found_by(database: Database, monkeypatch: pyte
     assert database.n_signatures() == 3
     found = [(pages.tolist(), signatures) for pages, signatures in database.signatures()]
     assert found == [([3, 5], [b"three", b"five"]), ([9], [b"nine"])]
-    database.remove_signature(3)
-    assert database.signature(3) is None
+    database.add_signature(4, b"four")
+    for page in (3, 4):  # one that is written, and one that is held back
+        database.remove_signature(page)
+        assert database.signature(page) is None
     assert database.n_signatures() == 2
+    database.commit()
+    database.add_signature(3, b"three again")
+    database.remove_signature(9)
+    database.rollback()
+    assert [database.signature(page) for page in (3, 5, 9)] == [None, b"five", b"nine"]
+
+
+def test_many_signatures_are_not_held_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "_SIGNATURES_AT_ONCE", 3)
+    for page in (8, 2, 6, 4):
+        database.add_signature(page, b"%d" % page)
+    assert list(database._held_signatures) == [4]
+    assert [database.signature(page) for page in (2, 4, 6, 8)] == [b"2", b"4", b"6", b"8"]
 
 
 # URLs that are held back

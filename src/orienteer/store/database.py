@@ -21,6 +21,7 @@ from orienteer.store.survey_tables import SurveyTables
 
 _URLS_PER_BLOCK = 100_000
 _URLS_AT_ONCE = 100
+_SIGNATURES_AT_ONCE = 4096  # two megabytes
 _ADD_URLS = f"INSERT INTO url VALUES {', '.join(['(?, ?)'] * _URLS_AT_ONCE)}"
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
 _ADD_PAGE = f"INSERT INTO page ({COLUMNS}) VALUES ({', '.join('?' * len(PageRow._fields))})"
@@ -60,23 +61,32 @@ class Counts(NamedTuple):
 class Database(SurveyTables):
     """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`.
 
-    New URLs are held back until there are many: to write them together takes half the time. They are written before
-    anything is read from their table, and before a commit.
+    New URLs and signatures are held back until there are many: to write them together takes half the time. They are
+    written before anything is read from their tables that is not asked for by its id, and before a commit.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         super().__init__(path, read_only)
         self._held_urls: list[str] = []
         self._first_held = 0  # its id
+        self._held_signatures: dict[int, bytes] = {}  # by page
         self._read_only = read_only
 
     def commit(self) -> None:
-        self._write_held_urls()
+        self._write_held()
         super().commit()
 
     def rollback(self) -> None:
         self._held_urls.clear()
+        self._held_signatures.clear()
         super().rollback()
+
+    def _write_held(self) -> None:
+        self._write_held_urls()
+        if self._held_signatures:
+            # In order: the rows of a table stand in the order of their pages.
+            self._write_all("INSERT INTO signature VALUES (?, ?)", sorted(self._held_signatures.items()))
+            self._held_signatures.clear()
 
     # -- URLs ---------------------------------------------------------------------------------------------------
 
@@ -105,11 +115,11 @@ class Database(SurveyTables):
             self._held_urls.clear()
 
     def _batches(self, n_rows: int, sql: str, *values: Any) -> Iterator[list[tuple[Any, ...]]]:
-        self._write_held_urls()
+        self._write_held()
         return super()._batches(n_rows, sql, *values)
 
     def _first(self, sql: str, *values: Any) -> Any:
-        self._write_held_urls()
+        self._write_held()
         return super()._first(sql, *values)
 
     def url(self, page: int) -> str:
@@ -333,11 +343,15 @@ class Database(SurveyTables):
 
     def add_signature(self, page: int, signature: bytes) -> None:
         """The page is to be found by what it says; `ledger/band_index` finds it."""
-        self._write("INSERT INTO signature VALUES (?, ?)", page, signature)
+        self._begin()
+        self._held_signatures[page] = signature
+        if len(self._held_signatures) >= _SIGNATURES_AT_ONCE:
+            self._write_held()
 
     def remove_signature(self, page: int) -> None:
         """The page is not to be found by what it said any more."""
-        self._write("DELETE FROM signature WHERE page = ?", page)
+        if self._held_signatures.pop(page, None) is None:
+            self._write("DELETE FROM signature WHERE page = ?", page)
 
     def n_signatures(self) -> int:
         return int(self._first("SELECT count(*) FROM signature"))
@@ -350,6 +364,9 @@ class Database(SurveyTables):
             yield pages, [signature for _, signature in rows]
 
     def signature(self, page: int) -> bytes | None:
+        held = self._held_signatures.get(int(page))
+        if held is not None:
+            return held
         row = self._row("SELECT signature FROM signature WHERE page = ?", int(page))
         return None if row is None else row[0]
 
