@@ -438,7 +438,7 @@ def _sizes_table(sizes: tuple[int, ...]) -> str:
 def _ms_a_page(marks: list[tuple[int, int, float]], size: int) -> float:
     """What the last pages took before so many URLs were known."""
     last = next((k for k, mark in enumerate(marks) if mark[1] >= size), len(marks) - 1)
-    first = next(k for k, mark in enumerate(marks) if mark[0] >= marks[last][0] - LAST_PAGES)
+    first = max((k for k in range(last) if marks[k][0] <= marks[last][0] - LAST_PAGES), default=0)
     (pages, _, cpu_s), (pages_before, _, cpu_s_before) = marks[last], marks[first]
     return 1e3 * (cpu_s - cpu_s_before) / (pages - pages_before)
 
