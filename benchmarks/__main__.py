@@ -38,6 +38,7 @@ SLOW = [
     "live_crawl",
     "workers",
     "in_flight",
+    "brain",
     "scrapy_plugin",
     "refresh",
     "store",

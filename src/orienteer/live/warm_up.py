@@ -22,6 +22,8 @@ from orienteer.graph.survey.entries import Edge, drawn
 from orienteer.graph.survey.evidence import Evidence, kelly
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.walking import Rows
+from orienteer.ledger.band_index import BandIndex
+from orienteer.ledger.depths import Depths
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
@@ -37,10 +39,11 @@ _PAGE = b"<title>A</title><a href=/1>b</a><a href=/2>c</a><a href=/3>d</a><p>" +
 def warm_up(plan: CrawlPlan) -> None:
     """Crawl four made-up pages as this plan would: each kernel is called once, with arguments of the right types."""
     content = extract_page(_PAGE, _URL)
-    near_duplicates.signature(content.text)
+    _look_for_duplicates(content.text)
     page_tokens(content.text)
     seen = SeenUrls(bytes(16))
     ids = seen.number([_URL, *content.links])[0].astype(np.uint32)
+    Depths().reach(ids, 0)
     seen.find_host("a.example")
     policy = PolicySpec.parse(plan.crawl.policy).make(plan.crawl.damping)
     trusted = TrustedPages(ids[:1], np.ones(1))
@@ -71,6 +74,17 @@ def warm_up(plan: CrawlPlan) -> None:
     _measure(crawl)
     rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
     sources_of(crawl.web, ids, rank)
+
+
+def _look_for_duplicates(text: str) -> None:
+    """One page, among so many others that their table must grow."""
+    signature = near_duplicates.signature(text)
+    assert signature is not None
+    index, others = BandIndex(), np.arange(200, dtype=np.uint32)
+    index.add(others, np.random.default_rng(0).bytes(len(others) * len(signature)))
+    index.add(np.array([200], np.uint32), signature)
+    index.find(signature)
+    index.remove(200, signature)
 
 
 def _measure(crawl: Crawl) -> None:
