@@ -2,8 +2,8 @@
 
 A live crawl runs as ever (policy, frontier, certificate, ledger, database, archive, log, figures, checkpoints), but its
 answers come from memory, packed as workers send them: what a worker does (fetching, reading, hashing, signing,
-compressing) was done before, or is done while the clock stands. So pages a second, which is one over the CPU time a page, is the most that any number of
-workers can bring about: the brain's *cap*.
+compressing) was done before, or is done while the clock stands. So pages a second, which is one over the CPU time a
+page, is the most that any number of workers can bring about: the brain's *cap*.
 
 The real pages are those of the section `live_crawl`. The generated web has no end: 40 links on each page, 20 of them
 to URLs that are new, 1,000 hosts; of each size it says what the last pages before it took. Parts are measured in runs
