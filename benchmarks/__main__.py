@@ -40,6 +40,7 @@ SLOW = [
     "refresh",
     "store",
     "memory",
+    "brain_scale",
     "faults",
     "hosts",
     "strangers",

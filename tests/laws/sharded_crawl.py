@@ -2,9 +2,9 @@
 
 Each shard keeps what docs/theory/proof.md keeps, of the pages of its hosts: what is left (p), the sum of what was
 pushed (Y), the counter of dangling pages (D), and the fetched pages (F). What a push gives to pages of other shards
-leaves as a *message* with a number. It leaves once the events that caused it are committed, and the receiver commits its
-number together with its effect: so it counts at most once, though it may be delayed, overtaken, lost and doubled, and
-though shards are killed and go on from what they committed last.
+leaves as a *message* with a number. It leaves once the events that caused it are committed, and the receiver commits
+its number together with its effect: so it counts at most once, though it may be delayed, overtaken, lost and doubled,
+and though shards are killed and go on from what they committed last.
 
 Reports (Y, D, R, Q, F) are taken of single shards at different times; a *cut* is the latest report of each.
 """
