@@ -21,7 +21,8 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
     n_bytes = dtype.itemsize * math.prod(sizes)
     if n_bytes < _OWN_MAPPING_BYTES:
         return np.zeros(sizes, dtype)
-    return np.frombuffer(mmap.mmap(-1, n_bytes), dtype).reshape(sizes)
+    own = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # private: a fork gets a copy
+    return np.frombuffer(own, dtype).reshape(sizes)
 
 
 def grown(array: NDArray[Any], n: int) -> NDArray[Any]:
