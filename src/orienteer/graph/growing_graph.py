@@ -104,8 +104,10 @@ class GrowingGraph:
         """`page` was fetched and links to `targets`; repeats and self-links are dropped, new pages become known."""
         if not 0 <= page < csr.MAX_PAGES - 1:
             page_ids("pages", [page], csr.MAX_PAGES - 1)
-        is_checked = isinstance(targets, np.ndarray) and targets.dtype == np.uint32 and targets.ndim == 1
-        ids = targets if is_checked else page_ids("targets", targets, csr.MAX_PAGES - 1)  # `know` checks them, too
+        if isinstance(targets, np.ndarray) and targets.dtype == np.uint32 and targets.ndim == 1:
+            ids = targets  # checked by `know`
+        else:
+            ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
         self._append(np.array([page], np.uint32), np.array([0, len(ids)]), ids, page)
 
     def add_batch(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> None:
