@@ -43,6 +43,7 @@ SLOW = [
     "refresh",
     "store",
     "memory",
+    "brain_scale",
     "faults",
     "hosts",
     "strangers",

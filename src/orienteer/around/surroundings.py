@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from orienteer.around.rounds import EstimateSettings, Rounds
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.inspect.local_web import LocalWeb, local_web, url_batches
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import ScopeSettings
@@ -102,10 +103,10 @@ class AroundSetup(CrawlSetup):
         self._sizes = _sizes(folder.database)
         self._names: dict[int, int] = {}
 
-    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
+    def new_crawl(self, hosts: PageHosts) -> Crawl:
         trusted = TrustedPages(np.arange(self.n_local, dtype=np.uint32), np.full(self.n_local, 1.0 / self.n_local))
         self.rounds = Rounds(self.settings, list(self._sizes), self.plan.crawl.damping)
-        return Crawl(self.rounds, trusted, None, self.plan.politeness, hosts[: self.n_local])
+        return Crawl(self.rounds, trusted, None, self.plan.politeness, hosts)
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
         """Without the other names of local pages, which are for numbering links."""

@@ -207,7 +207,7 @@ class Ledger(Retelling):
         before = len(self.crawl.frontier)
         self.database.add_known(self.position, pages)
         self._count()
-        self.crawl.discover(pages, self.seen.hosts[pages])
+        self.crawl.discover(pages)
         return len(self.crawl.frontier) - before
 
     def note(self, kind: str, host: int | None, detail: str) -> None:
