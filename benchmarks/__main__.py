@@ -37,10 +37,13 @@ SLOW = [
     "focused",
     "live_crawl",
     "workers",
+    "in_flight",
+    "brain",
     "scrapy_plugin",
     "refresh",
     "store",
     "memory",
+    "brain_scale",
     "faults",
     "ray_kills",
     "partition",
@@ -53,6 +56,7 @@ SLOW = [
     "soak",
     "maximal",
     "search",
+    "index_pool",
 ]
 HEAD = """# Results
 

@@ -2,7 +2,8 @@
 
 A web of several hosts with latencies, 404s, redirects, errors that pass, rules and sitemaps is crawled over sockets by
 the real command, which acknowledges pages every 50 ms. Kills come while the folder is made, while pages are
-acknowledged, while a checkpoint and the report are written, and at any time at all. After each kill another process
+acknowledged, while a checkpoint and the report are written, and at any time at all. Crawls by several processes have
+their workers killed besides, at any time. After each kill another process
 reads the database. *Lost* and *changed* are pages that were acknowledged then and are gone, or have another row, in a
 later state; *asked again* those that the server was asked for once more; *double* those that stand twice in the
 archive; *differing* those that the crawl ends with otherwise than one that was left alone. *Acknowledged at a kill* and
@@ -26,12 +27,16 @@ from typing import Any
 from benchmarks.measure import machine, table
 from orienteer.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, archived_urls, check_archive, outcomes
-from tests.faults.kills import Killer, Ordeal
+from tests.faults.kills import AMONG_WORKERS, Killer, Ordeal
 from tests.faults.webs import RoughWeb
 
 N_PAGES = 600
 KILLS_PER_CRAWL = 8
-CRAWLERS = [(policy, workers) for policy in ("certified", "fractional", "breadth-first") for workers in (1, 16)]
+POLICIES = ("certified", "fractional", "breadth-first")
+CRAWLERS = [(policy, workers, 1) for policy in POLICIES for workers in (1, 16)]
+WITH_PROCESSES = [("certified", 16, 3), ("certified", 16, 2)]
+N_WITH_PROCESSES, KILLS_OF_WORKERS = 20, 100
+Crawler = tuple[str, int, int]  # policy, workers, processes
 
 
 @dataclass
@@ -60,9 +65,10 @@ def _mean(values: list[float]) -> float:
     return fmean(values) if values else math.nan
 
 
-def crawl_of(web: FakeWeb, folder: Path, policy: str, workers: int) -> CrawlCommand:
+def crawl_of(web: FakeWeb, folder: Path, policy: str, workers: int, processes: int = 1) -> CrawlCommand:
     assert isinstance(web.site, RoughWeb)
-    return CrawlCommand(web.address, web.site.seeds, folder, "--policy", policy, "--workers", workers)
+    options = ("--policy", policy, "--workers", workers, "--processes", processes)
+    return CrawlCommand(web.address, web.site.seeds, folder, *options)
 
 
 def add_crawl(result: Sum, command: CrawlCommand, whole: CrawlCommand, ordeal: Ordeal) -> None:
@@ -92,20 +98,26 @@ def left_alone(web: FakeWeb, scratch: Path) -> tuple[CrawlCommand, dict[int, flo
 
 def run(n_kills: int = 210) -> str:
     rng = random.Random(2)
-    results = {crawler: Sum() for crawler in CRAWLERS}
+    results: dict[Crawler, Sum] = {crawler: Sum() for crawler in (*CRAWLERS, *WITH_PROCESSES)}
     moments: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as scratch, FakeWeb(RoughWeb(N_PAGES)) as web:
         whole, durations = left_alone(web, Path(scratch))
-        for k, (policy, workers) in enumerate(cycle(CRAWLERS)):
-            command = crawl_of(web, Path(scratch) / f"crawl-{k}", policy, workers)
-            ordeal = Killer(command, web, durations[workers], rng).run(KILLS_PER_CRAWL)
-            add_crawl(results[policy, workers], command, whole, ordeal)
+        for k, crawler in enumerate(cycle(CRAWLERS)):
+            command = crawl_of(web, Path(scratch) / f"crawl-{k}", *crawler)
+            ordeal = Killer(command, web, durations[crawler[1]], rng).run(KILLS_PER_CRAWL)
+            add_crawl(results[crawler], command, whole, ordeal)
             moments.update(ordeal.kills)
             if sum(moments.values()) >= n_kills:
                 break
-    headings = ["policy, workers", "crawls", "kills", "pages", "acknowledged at a kill", "lost", "changed",
-                "asked again", "double", "differing", "bounds off by", "s to restart"]  # fmt: skip
-    rows = [result.row(f"{policy}, {workers}") for (policy, workers), result in results.items()]
+        for k, crawler in zip(range(N_WITH_PROCESSES), cycle(WITH_PROCESSES), strict=False):
+            command = crawl_of(web, Path(scratch) / f"processes-{k}", *crawler)
+            n_each = KILLS_OF_WORKERS // N_WITH_PROCESSES
+            ordeal = Killer(command, web, durations[crawler[1]], rng).run(n_each, [AMONG_WORKERS])
+            add_crawl(results[crawler], command, whole, ordeal)
+            moments.update(ordeal.kills)
+    headings = ["policy, requests at once, processes", "crawls", "kills", "pages", "acknowledged at a kill", "lost",
+                "changed", "asked again", "double", "differing", "bounds off by", "s to restart"]  # fmt: skip
+    rows = [result.row(", ".join(map(str, crawler))) for crawler, result in results.items()]
     when = ", ".join(f"{n} {moment}" for moment, n in moments.items())
     alone = " and ".join(f"{seconds:.0f} s with {workers}" for workers, seconds in durations.items())
     return (

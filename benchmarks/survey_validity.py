@@ -124,7 +124,8 @@ def _fixed(web: OddWeb, rng: np.random.Generator, confidence: float) -> str | No
     least, most = web.coverages(known)
     links, coverage = web.links(), web.settled(known)
     found = FixedSurvey(coverage, links, rng.bytes(16).hex(), confidence)
-    coverage.alias[:], coverage.n_unknown[:] = web.alias, web.n_unknown
+    coverage.set_aliases(web.alias)
+    coverage.leave_unknown(web.n_unknown)
     for _ in range(6):
         needed = found.begin(16, links) if found.has_lives else []
         while needed:

@@ -26,7 +26,7 @@ from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import Measurement, machine, measured, table
 from orienteer.fake_web.process import FakeWebProcess, served_elsewhere
 from orienteer.live.session import live_crawl
-from orienteer.workers.crew import usable_cores
+from orienteer.processes.how_many import usable_cores
 
 IN_FLIGHT = 64
 ROUNDS = 3

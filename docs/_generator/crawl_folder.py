@@ -11,7 +11,8 @@ from .markdown import cell, table
 
 HEAD = """# The crawl folder
 
-A crawl is stored in one folder. You can copy and move it: no file in it refers to another place.
+A crawl is stored in one folder. You can copy and move it: no file in it refers to another place, unless
+its archive is kept in an object store.
 
 """
 

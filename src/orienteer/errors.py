@@ -10,6 +10,7 @@
     └── MissingExtraError     an optional package is not installed
 
     DamagedArchiveWarning     a Python warning: of a damaged archive what is whole was read, and the rest was skipped
+    SkippedPageWarning        a Python warning: a page that no process survived to read was skipped
 
 A message names the value and what would have been right. A 404 or a time-out is an outcome of a fetch, not an error.
 """
@@ -34,6 +35,10 @@ class GraphFileError(OrienteerError):
 
 class DamagedArchiveWarning(UserWarning):
     """Parts of a WARC archive are damaged and were skipped."""
+
+
+class SkippedPageWarning(UserWarning):
+    """The processes that read a page died of it, and it was skipped."""
 
 
 class CrawlFolderError(OrienteerError):

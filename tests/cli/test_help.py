@@ -14,6 +14,7 @@ COMMANDS = [
     ["import"],
     ["status"],
     ["stop"],
+    ["upload"],
     ["explain"],
     ["replay"],
     ["verify"],

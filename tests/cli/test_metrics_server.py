@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from orienteer.cli.metrics_server import Published, check_metrics, serving
 from orienteer.errors import InputError
 from orienteer.live.figures import Figures
+from orienteer.live.worker_rates import WorkerNow
 from tests.cli.test_crawl_display import FIGURES
 from tests.ready_process import PATIENCE_S
 
@@ -74,7 +75,8 @@ def parsed(text: str) -> tuple[dict[tuple[str, str], float], dict[str, str]]:
 
 
 def test_the_figures_can_be_read_back() -> None:
-    refreshing = dataclasses.replace(FIGURES, epoch=3, visits={"not modified": 11})
+    workers = (WorkerNow("here", 7, 3, 120, 1.5, 0.25), WorkerNow("there", 8, 0, 4, 0.0, None))
+    refreshing = dataclasses.replace(FIGURES, epoch=3, visits={"not modified": 11}, workers=workers, n_workers_died=2)
     samples, types = parsed(metrics_text(refreshing))
     assert samples == {
         ("orienteer_pages_total", "fetched"): 12_345,
@@ -103,6 +105,13 @@ def test_the_figures_can_be_read_back() -> None:
         ("orienteer_epoch", ""): 3,
         ("orienteer_visits_total", "not modified"): 11,
         ("orienteer_elapsed_seconds", ""): 723.4,
+        ("orienteer_workers", ""): 2,
+        ("orienteer_workers_died_total", ""): 2,
+        ("orienteer_worker_answers_total", "here/7"): 120,
+        ("orienteer_worker_answers_total", "there/8"): 4,
+        ("orienteer_worker_requests", "here/7"): 3,
+        ("orienteer_worker_requests", "there/8"): 0,
+        ("orienteer_worker_busy", "here/7"): 0.25,
     }
     for name, kind in types.items():
         assert kind == ("counter" if name.endswith("_total") else "gauge")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
@@ -65,7 +68,7 @@ class Killer:
         n_before, started = len(self.web.requests), time.time()
         self.ordeal.n_runs += 1
         with self.command.started() as process:
-            if moment is not None and MOMENTS[moment](self, process):
+            if moment is not None and self._moment(moment)(self, process):
                 process.kill()
                 self.ordeal.kills[moment] += 1
             code, said = process.ended()
@@ -75,6 +78,10 @@ class Killer:
             self.ordeal.restart_s.append(requests[0][0] - started)
         self._compare({(host, target) for _, host, target in requests})
         return code == 0
+
+    @staticmethod
+    def _moment(name: str) -> Callable[[Killer, CrawlProcess], bool]:
+        return Killer._among_workers if name == AMONG_WORKERS else MOMENTS[name]
 
     def _compare(self, asked: set[tuple[str, str]]) -> None:
         """See what has become of the acknowledged pages in a run with these requests."""
@@ -114,6 +121,17 @@ class Killer:
             return until(process, lambda: any(checkpoints.glob(".new-*")))
         return _lives_on(process, self.rng.uniform(0, 0.3))
 
+    def _among_workers(self, process: CrawlProcess) -> bool:
+        """Some workers are killed, one after the other; then sometimes the crawl itself."""
+        for _ in range(self.rng.randint(1, 6)):
+            n_requests = len(self.web.requests) + self.rng.randint(1, 60)
+            if not until(process, lambda n=n_requests: len(self.web.requests) >= n and workers_of(process.pid)):
+                return False
+            with suppress(ProcessLookupError, IndexError):
+                os.kill(self.rng.choice(workers_of(process.pid)), signal.SIGKILL)
+                self.ordeal.kills["of a worker"] += 1
+        return self.rng.random() < 0.5
+
     def _archive_bytes(self) -> int:
         n_bytes = 0
         for path in (self.command.folder / "archive").glob("*.gz"):
@@ -128,6 +146,14 @@ MOMENTS: dict[str, Callable[[Killer, CrawlProcess], bool]] = {
     "at any time": Killer._any_time,
     "while it comes to its end": Killer._ending,
 }
+AMONG_WORKERS = "after some of its workers"
+
+
+def workers_of(process: int) -> list[int]:
+    """The processes that a crawl has beside it."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return []
 
 
 def _lives_on(process: CrawlProcess, for_s: float) -> bool:

@@ -286,6 +286,7 @@ def commands(folder: Path, out: Path) -> list[list[str]]:
         ["export", str(folder), "--format", "jsonl", "-o", str(out / "pages.jsonl")],
         ["explain", str(folder), "http://10.9.9.1/"],
         ["repair", str(folder)],
+        ["upload", str(folder)],
         ["crawl", str(folder), "--budget", "30", "-q"],
     ]
 

@@ -1,5 +1,6 @@
 """The whole hostile corpus crawled by the real command: every case ends in an outcome that it may have, in bounded time
-and memory. One crawl is for what stands at hostile.test, one for the hosts with a hostile robots.txt or sitemap."""
+and memory. One crawl, by several processes, is for what stands at hostile.test; another for the hosts with a hostile
+robots.txt or sitemap."""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ def pages(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Craw
     many = "/many/|/l[0-9]+$"  # 20,000 pages that are not there
     elsewhere = "^http://(robots|sitemap)-"
     retry = {"max_attempts": 1, "give_up_after": 200, "max_back_off_s": 0.02}
-    options = ("--timeout", TIMEOUT_S, "--connections", 16, "--deny", many, "--deny", elsewhere)
+    options = ("--timeout", TIMEOUT_S, "--connections", 16, "--deny", many, "--deny", elsewhere, "--processes", 2)
     return crawled(CrawlCommand(web.address, [HOME], folder, *options, retry=retry))
 
 

@@ -14,7 +14,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from tests.faults.crawl_process import CrawlCommand, check_archive, order, outcomes
-from tests.faults.kills import Killer, Ordeal
+from tests.faults.kills import AMONG_WORKERS, Killer, Ordeal
 from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import crawled
 
@@ -72,6 +72,21 @@ def test_a_crawl_that_is_killed_comes_to_the_same_end(
     for name in ("lower", "upper", "blocked"):
         assert proved[name] == pytest.approx(expected[name], abs=1e-8)
     assert list(command.folder.rglob(".new-*")) == []
+
+
+def test_killed_workers_change_nothing_and_leave_nothing_behind(
+    web: FakeWeb, whole: Whole, tmp_path: Path, fresh_rng: random.Random
+) -> None:
+    """Nor does the crawl itself, killed with its workers at work."""
+    command = crawl_of(web, tmp_path / "crawl", "--processes", 3)
+    ordeal = Killer(command, web, whole.duration_s, fresh_rng).run(n_kills=5, moments=[AMONG_WORKERS])
+    check_unharmed(ordeal)
+    assert ordeal.kills["of a worker"] > 0
+    assert outcomes(command.folder) == outcomes(whole.command.folder)
+    check_archive(command.folder)
+    proved, expected = (crawl.report()["figures"]["certificate"] for crawl in (command, whole.command))
+    for name in ("lower", "upper", "blocked"):
+        assert proved[name] == pytest.approx(expected[name], abs=1e-9)
 
 
 def test_kills_do_not_change_the_order(tmp_path: Path, fresh_rng: random.Random) -> None:

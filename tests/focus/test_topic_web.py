@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ ONE_WORKER = {"crawl": {"workers": 1, "near_duplicates": "off", "duplicates": "o
 ORCHIDS = ('kind = "keywords"', 'words = ["orchids"]', "threshold = 0.4")
 
 
-def seen(path: Path, topic: Path, **wanted: bool) -> TopicWeb:
+def seen(path: Path, topic: Path, **wanted: Any) -> TopicWeb:
     return topic_web(path, LoadedTopic(topic), **wanted)
 
 
@@ -94,6 +95,18 @@ def test_relevance_is_what_the_topic_says(orchids: Path) -> None:
     assert urls_on_topic(kept) >= ON_TOPIC
     assert (kept.threshold, again.threshold) == (0.4, 0.45)
     assert kept.n_on_topic == len(urls_on_topic(kept))
+
+
+@pytest.mark.parametrize("place", ["", "archive"])
+def test_however_many_processes_read_it_is_the_same_web(orchids: Path, place: str) -> None:
+    other = topic_file(orchids, *ORCHIDS[:2], "threshold = 0.45", name="other.toml")
+    one, *others = (seen(orchids / "own" / place, other, processes=n) for n in (1, 2, 3))
+    assert one.web.text is not None
+    for some in others:
+        assert some.web.text is not None
+        assert some.relevance.tolist() == one.relevance.tolist()
+        for mine, theirs in zip(some.web.text, one.web.text, strict=True):
+            assert mine.tolist() == theirs.tolist()
 
 
 def test_what_was_not_fetched_is_left_out(orchids: Path) -> None:

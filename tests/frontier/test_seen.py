@@ -117,12 +117,12 @@ def test_the_key_decides_where_urls_stand_but_not_their_ids() -> None:
         SeenUrls(b"short")
 
 
-def test_a_url_takes_at_most_32_bytes() -> None:
+def test_a_url_takes_at_most_26_bytes() -> None:
     """Counting what is used of the arrays that grow ahead of their use, and all of the table."""
     seen = new_seen()
     for start in range(0, 200_000, 1000):
         seen.number([f"http://a.example/{k}" for k in range(start, start + 1000)])
         if start >= 10_000:
             used = 16 * len(seen) + seen.hosts.nbytes + seen._table.nbytes
-            assert used <= 32 * len(seen)
-            assert len(seen) <= 0.7 * len(seen._table)
+            assert used <= 26 * len(seen)
+            assert len(seen) <= 0.85 * len(seen._table)

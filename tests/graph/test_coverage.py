@@ -64,7 +64,7 @@ def test_an_unfinished_certificate_is_true_and_says_how_far_it_may_be_off(
 def test_the_order_of_fetching_and_settling_does_not_matter(rng: np.random.Generator) -> None:
     for web, fetched, trust in cases(rng):
         whole = certificate(web, fetched, trust)
-        links = Links(web.offsets[:-1], web.offsets[1:], web.targets)
+        links = Links.of(web)
         coverage = Coverage(trust)
         for page in rng.permutation(np.flatnonzero(fetched)):
             coverage.fetch(np.array([page], np.uint32), links)
@@ -78,7 +78,7 @@ def test_the_order_of_fetching_and_settling_does_not_matter(rng: np.random.Gener
 def test_it_grows_with_the_crawl(rng: np.random.Generator) -> None:
     """Pages become known by and by; the ring of waiting pages is laid anew."""
     web = random_web(rng, 200, 4.0)
-    links = Links(web.offsets[:-1], web.offsets[1:], web.targets)
+    links = Links.of(web)
     coverage = Coverage(np.array([1.0, 0, 0]))
     for page in range(200):
         coverage.know(int(max(page, web.links(page).max(initial=0))) + 1)
@@ -90,7 +90,7 @@ def test_it_grows_with_the_crawl(rng: np.random.Generator) -> None:
 def test_fetching_until_a_target_stops_at_the_first_page_that_suffices(rng: np.random.Generator) -> None:
     for web, _, trust in cases(rng):
         order = rng.permutation(web.n_pages).astype(np.uint32)
-        links = Links(web.offsets[:-1], web.offsets[1:], web.targets)
+        links = Links.of(web)
         none = np.zeros(web.n_pages, bool)
         fetched = [np.isin(np.arange(web.n_pages), order[:k]) for k in range(1, web.n_pages + 1)]
         tight = np.array([dense_bounds(web, done, trust, 0.85, none)[0] for done in fetched])

@@ -95,7 +95,7 @@ def test_it_is_decided_at_the_very_page(rng: np.random.Generator, until: float) 
         links = Links.of(case.web)
         watched = [(target, Coverage(case.trust, case.damping)) for target in targets(until)]
         for _, coverage in watched:
-            coverage.n_unknown[:] = case.n_unknown
+            coverage.leave_unknown(case.n_unknown)
         fetched, blocked = np.zeros((2, case.web.n_pages), bool)
         for page in case.order:
             (fetched if case.can_be_fetched[page] else blocked)[page] = True

@@ -65,7 +65,7 @@ def test_a_proxy_that_a_terminal_would_obey_is_shown_as_text(folder: Path) -> No
 
 def test_what_opens_nothing_needs_no_permission(folder: Path) -> None:
     plan = replace(PLAN, fetch=FetchSettings(timeout_s=1.0, cookies=True, http2=False))
-    assert opening_settings(plan.fetch) == {}
+    assert opening_settings(plan) == {}
     expect_allowed(folder, plan)
     remember_allowed(folder, plan)
     assert list(folder.iterdir()) == []

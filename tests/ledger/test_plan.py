@@ -34,7 +34,7 @@ def test_what_is_written_is_read(plan: CrawlPlan) -> None:
     text = plan.to_toml()
     assert CrawlPlan.parse(text, "crawl.toml") == plan
     assert CrawlPlan.parse(text, "crawl.toml").to_toml() == text
-    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry", "refresh"}
+    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry", "refresh", "store"}
 
 
 def test_it_is_written_for_people() -> None:

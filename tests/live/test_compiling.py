@@ -14,6 +14,7 @@ from orienteer.kernel_folder import folder
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live import compiling
 from orienteer.live.session import live_crawl
+from orienteer.processes import child
 from tests.cli.live_process import ended, options, started, wait_until
 from tests.live.live_crawls import Told
 
@@ -52,7 +53,7 @@ def test_the_process_ends_with_the_crawl_however_it_ends(number: signal.Signals,
         with started("crawl", SEED, *options(web, "-o", "c"), cwd=tmp_path, NUMBA_CACHE_DIR=cold) as process:
             wait_until(lambda: web.count(SEED))
             (compiler,) = children(process.pid)
-            assert "orienteer.live.compiling" in Path(f"/proc/{compiler}/cmdline").read_text()
+            assert "orienteer.processes.child" in Path(f"/proc/{compiler}/cmdline").read_text()
             process.send_signal(number)
             done = ended(process)
         assert done.returncode == (3 if number == signal.SIGINT else -number)
@@ -64,8 +65,8 @@ def test_what_the_process_has_compiled_the_crawl_loads(tmp_path: Path, monkeypat
     plan = CrawlPlan.of_tables({"crawl": {"seeds": [SEED]}}, "here")
     process = compiling._started(plan)
     assert process is not None
-    with process:
-        assert process.wait() == 0
+    assert process.wait() == 0
+    process.close()
     assert folder() is not None
     assert compiling._are_loaded(plan)
     monkeypatch.setattr(compiling, "_started", None)
@@ -76,7 +77,7 @@ def test_what_the_process_has_compiled_the_crawl_loads(tmp_path: Path, monkeypat
 
 def test_where_no_process_can_be_started_all_is_compiled_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "_are_loaded", lambda plan: False)
-    monkeypatch.setattr(compiling.sys, "executable", "/nonexistent/python")
+    monkeypatch.setattr(child.sys, "executable", "/nonexistent/python")
     with FakeWeb(MadeSite(PAGES)) as web:
         settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0}}
         assert live_crawl(SEED, tmp_path / "c", settings=settings).figures.n_fetched == 13
@@ -84,7 +85,7 @@ def test_where_no_process_can_be_started_all_is_compiled_first(tmp_path: Path, m
 
 def test_a_crawl_goes_on_where_the_process_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "_are_loaded", lambda plan: False)
-    monkeypatch.setattr(compiling.sys, "executable", "/bin/false")
+    monkeypatch.setattr(child.sys, "executable", "/bin/false")
     with FakeWeb(MadeSite(PAGES)) as web:
         settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0}}
         assert live_crawl(SEED, tmp_path / "c", settings=settings).figures.n_fetched == 13

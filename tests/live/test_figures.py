@@ -213,7 +213,7 @@ def test_a_certificate_is_not_made_for_every_look(clock: Clock) -> None:
 
 
 def test_what_costs_much_is_done_rarely(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Certificates take a twentieth of the time at most."""
+    """Certificates take a fiftieth of the time at most."""
     live = Running()
     seen = watch(live)
     made: list[float] = []
@@ -225,11 +225,32 @@ def test_what_costs_much_is_done_rarely(clock: Clock, monkeypatch: pytest.Monkey
         return certificate(tolerance)
 
     monkeypatch.setattr(live.crawl, "certificate", slow_certificate)
-    for _ in range(400):
+    for _ in range(1_000):
         seen.look()
         clock.now += 0.25
     assert 3 <= len(made) <= 4
-    assert np.diff(made).min() >= 40.0
+    assert np.diff(made).min() >= 100.0
+
+
+def test_figures_that_take_long_are_made_rarely(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take a hundredth of the time at most: some of them look at every page."""
+    live = Running()
+    seen = watch(live)
+    states = live.crawl.states
+
+    def slow_states() -> Any:
+        clock.now += 0.05
+        return states()
+
+    seen.look()
+    clock.now += 0.25
+    assert seen.is_due()
+    monkeypatch.setattr(live.crawl, "states", slow_states)
+    seen.look()
+    clock.now += 4.0
+    assert not seen.is_due()
+    clock.now += 20.0
+    assert seen.is_due()
 
 
 def test_dead_mass_is_on_pages_that_are_not_there() -> None:

@@ -37,7 +37,7 @@ def test_it_runs_a_function() -> None:
     child.channel.send_bytes(b"hello")
     assert child.channel.recv_bytes() == b"you said hello"
     child.close()
-    assert not child.is_running
+    assert child.poll() == 0
 
 
 def test_it_says_why_it_ended() -> None:

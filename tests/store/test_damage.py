@@ -24,7 +24,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_pages(folder, 0, N_PAGES)
         folder.database.add_known(N_PAGES, [1, 2])
         folder.database.add_event(1.0, "kind", why="because")
-        folder.database.add_bands(1, [1, 2, 3], b"signature")
+        folder.database.add_signature(1, b"signature")
         folder.acknowledge()
     return path
 
@@ -44,7 +44,7 @@ def read_everything(path: Path, read_only: bool) -> None:
         database.pages_linking_to(5)
         database.find_url(url(N_PAGES))
         database.urls(range(N_PAGES))
-        database.pages_in_bands([1, 2, 3])
+        list(database.signatures())
         database.signature(1)
         database.events()
         database.counts()

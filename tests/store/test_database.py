@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -316,20 +317,73 @@ def test_the_first_page_with_a_digest(database: Database) -> None:
     assert database.page_with_digest(b"b" * 20, other_than=2) is None
 
 
-def test_pages_that_share_a_band(database: Database) -> None:
-    lowest = -(2**63)
-    database.add_bands(5, [1, 2, lowest], b"five")
-    database.add_bands(3, [2, 4, 2**63 - 1], b"three")
-    assert database.pages_in_bands([2]) == [3, 5]
-    assert database.pages_in_bands([lowest, 2**63 - 1]) == [3, 5]
-    assert database.pages_in_bands([2, lowest], limit=1) == [3, 5]
-    assert database.pages_in_bands([2], limit=1) == [3]
-    assert database.pages_in_bands([7]) == []
+def test_what_near_duplicates_are_found_by(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
+    for page, signature in ((5, b"five"), (3, b"three"), (9, b"nine")):
+        database.add_signature(page, signature)
     assert database.signature(3) == b"three"
     assert database.signature(4) is None
-    database.remove_bands(3, [2, 4, 2**63 - 1])
-    assert database.pages_in_bands([2, 4, 2**63 - 1]) == [5]
-    assert database.signature(3) is None
+    assert database.n_signatures() == 3
+    found = [(pages.tolist(), signatures) for pages, signatures in database.signatures()]
+    assert found == [([3, 5], [b"three", b"five"]), ([9], [b"nine"])]
+    database.add_signature(4, b"four")
+    for page in (3, 4):  # one that is written, and one that is held back
+        database.remove_signature(page)
+        assert database.signature(page) is None
+    assert database.n_signatures() == 2
+    database.commit()
+    database.add_signature(3, b"three again")
+    database.remove_signature(9)
+    database.rollback()
+    assert [database.signature(page) for page in (3, 5, 9)] == [None, b"five", b"nine"]
+
+
+def test_many_signatures_are_not_held_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "_SIGNATURES_AT_ONCE", 3)
+    for page in (8, 2, 6, 4):
+        database.add_signature(page, b"%d" % page)
+    assert list(database._held_signatures) == [4]
+    assert [database.signature(page) for page in (2, 4, 6, 8)] == [b"2", b"4", b"6", b"8"]
+
+
+# URLs that are held back
+
+
+def test_urls_are_there_at_once_however_many_are_held_back(database: Database) -> None:
+    urls = [f"http://a.test/{k}" for k in range(1_000)]
+    rng = random.Random(7)
+    end = 0
+    while end < len(urls):
+        n_new = rng.choice([1, 2, 40, 99, 100, 101, 250])
+        database.add_urls(end, urls[end : end + n_new])
+        end = min(end + n_new, len(urls))
+        for page in (0, end - 1, rng.randrange(end), rng.randrange(end)):
+            assert database.url(page) == urls[page]
+        with pytest.raises(CrawlFolderError, match="no URL with id"):
+            database.url(end)
+        if rng.random() < 0.3:
+            assert database.n_urls() == end
+        if rng.random() < 0.3:
+            assert database.urls_between(max(end - 120, 0), end) == urls[max(end - 120, 0) : end]
+        if rng.random() < 0.2:
+            database.commit()
+    assert database.urls(range(len(urls))) == urls
+    assert b"\n".join(database.url_blocks()).decode().split("\n") == urls
+
+
+def test_urls_that_are_held_back_are_committed_and_rolled_back_like_others(database: Database) -> None:
+    with Database.open(database.path, read_only=True) as reader:
+        database.add_urls(0, ["http://a.test/0"])
+        database.commit()
+        assert reader.n_urls() == 1
+        database.add_urls(1, ["http://a.test/1"])
+        database.rollback()
+        with pytest.raises(CrawlFolderError, match="no URL with id 1"):
+            database.url(1)
+        database.add_urls(1, ["http://a.test/other"])
+        assert database.url(1) == "http://a.test/other"
+        database.commit()
+        assert reader.urls_between(0, 2) == ["http://a.test/0", "http://a.test/other"]
 
 
 # Events and values

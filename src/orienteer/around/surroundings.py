@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from orienteer.around.rounds import EstimateSettings, Rounds
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.inspect.local_web import LocalWeb, local_web, url_batches
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import ScopeSettings
@@ -31,6 +32,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.store_settings import StoreSettings
 
 _LOCAL, _ROUNDS = "local", "rounds"  # in the database: the domain it was made for; the sizes of the rounds
 
@@ -39,7 +41,7 @@ def around_plan(plan: CrawlPlan) -> CrawlPlan:
     """How the surroundings of a crawl are fetched: as politely as its pages, wherever they are."""
     links_only: dict[str, Any] = {"sitemaps": False, "duplicates": "off", "near_duplicates": "off", "archive": False}
     crawl = replace(plan.crawl, policy="breadth-first", until=None, budget=None, hooks=(), **links_only)
-    return replace(plan, crawl=crawl, scope=ScopeSettings("web"))
+    return replace(plan, crawl=crawl, scope=ScopeSettings("web"), store=StoreSettings())
 
 
 def opened_outside(crawl: CrawlFolder, plan: CrawlPlan) -> CrawlFolder:
@@ -101,10 +103,10 @@ class AroundSetup(CrawlSetup):
         self._sizes = _sizes(folder.database)
         self._names: dict[int, int] = {}
 
-    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
+    def new_crawl(self, hosts: PageHosts) -> Crawl:
         trusted = TrustedPages(np.arange(self.n_local, dtype=np.uint32), np.full(self.n_local, 1.0 / self.n_local))
         self.rounds = Rounds(self.settings, list(self._sizes), self.plan.crawl.damping)
-        return Crawl(self.rounds, trusted, None, self.plan.politeness, hosts[: self.n_local])
+        return Crawl(self.rounds, trusted, None, self.plan.politeness, hosts)
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
         """Without the other names of local pages, which are for numbering links."""

@@ -27,6 +27,7 @@ from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.store_settings import StoreSettings
 from orienteer.url import session_of
 
 _SURVEY, _WALKS = "survey", "walks"  # in the database: what it was made for; where walks entered
@@ -63,7 +64,7 @@ def survey_plan(plan: CrawlPlan) -> CrawlPlan:
         robots=crawl.robots, sitemaps=False, duplicates=merges, near_duplicates="off",
         commit_every_s=crawl.commit_every_s, log=crawl.log,
     )  # fmt: skip
-    return replace(plan, crawl=settings)
+    return replace(plan, crawl=settings, store=StoreSettings())
 
 
 def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool, on_topic: bool = False) -> CrawlFolder:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orienteer.audit.probes import Probes
 from orienteer.audit.survey_folder import entries_of, keep_entries, made_for
 from orienteer.crawl.crawl import Crawl
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
@@ -37,7 +37,7 @@ class SurveySetup(CrawlSetup):
         assert self.probes.walks is not None  # all is told when the ledger is there
         return self.probes.walks
 
-    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
+    def new_crawl(self, hosts: PageHosts) -> Crawl:
         on_topic = np.array(self.made_for.trusted, np.uint32)
         if len(on_topic):
             trusted = TrustedPages(on_topic, np.full(len(on_topic), 1 / len(on_topic)))
@@ -45,7 +45,7 @@ class SurveySetup(CrawlSetup):
             seeds = np.arange(len(self.plan.crawl.seeds), dtype=np.uint32)
             trusted = TrustedPages(seeds, self.plan.crawl.seed_trust())
         self.probes = Probes(self.plan.crawl.damping)
-        self.crawl = Crawl(self.probes, trusted, None, self.plan.politeness, hosts[trusted.pages])
+        self.crawl = Crawl(self.probes, trusted, None, self.plan.politeness, hosts)
         return self.crawl
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
@@ -59,7 +59,7 @@ class SurveySetup(CrawlSetup):
         )
         yield from database.pages_after(first - 1)
         wanted = self.probes.go_on()
-        self.crawl.frontier.put(wanted.pages, wanted.values, self.crawl.web.hosts[wanted.pages])
+        self.crawl.frontier.put(wanted.pages, wanted.values)
 
     def save(self, database: Database) -> bool:
         """Where walks have entered: they can be checked, and enter there again on a machine that rounds otherwise."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display, trust_option
+from orienteer.cli.processes_option import PROCESSES
 from orienteer.cli.web_argument import loaded_web
 from orienteer.errors import InputError
 
@@ -66,6 +67,7 @@ def compare(
         "may be repeated.",
     ),
     format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:
     """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.
@@ -88,8 +90,10 @@ def compare(
         raise InputError("--start is for --labels or --topic; trusted pages are named by --trust")
     if model and topic is None:
         raise InputError("--model is for --topic: without one, no policy hears of words")
+    if processes is not None and topic is None:
+        raise InputError("--processes is for --topic: without one, no page is read")
     if labels is not None or topic is not None:
-        asked = compare_harvests.Asked(graph, labels, topic, start, format)
+        asked = compare_harvests.Asked(graph, labels, topic, start, format, processes)
         compare_harvests.compare(asked, specs, model, plot, json)
         return
     shares = comparing.checked_levels(_numbers(levels))

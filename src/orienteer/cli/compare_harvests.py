@@ -27,6 +27,7 @@ class Asked(NamedTuple):
     topic: Path | None
     start: str | None
     format: str | None
+    processes: int | None = None  # that read pages
 
 
 def compare(asked: Asked, specs: list[PolicySpec], models: list[Path], plots: list[Path], json: bool) -> None:
@@ -96,6 +97,7 @@ def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progres
         format=asked.format,
         reads_links=any(getattr(kind, "reads_links", False) for kind in kinds),
         reads_pages=any(getattr(kind, "reads_pages", False) for kind in kinds),
+        processes=asked.processes,
         progress=progress,
     )
     graph, heard, text = known.web

@@ -153,6 +153,18 @@ def crawl(
     allow_private: bool | None = typer.Option(
         None, "--allow-private", help="Allow private, loopback and link-local addresses.", rich_help_panel=_NET
     ),
+    archive_to: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Keep the archive in an object store, such as s3://bucket/prefix (extra: storage).",
+        rich_help_panel=_OUTPUT,
+    ),
+    drop_local: bool | None = typer.Option(
+        None,
+        "--drop-local/--keep-local",
+        help="Delete files of the archive here once their upload is confirmed.",
+        rich_help_panel=_OUTPUT,
+    ),
     hook: list[str] = HOOK,
     no_hooks: bool = typer.Option(False, "--no-hooks", help="Run no hooks, even if the crawl was started with some."),
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
@@ -202,6 +214,7 @@ def crawl(
             "proxy": proxy, "connect_to": connect_to, "allow_private": allow_private,
             "content_types": _content_types(content_type),
         },
+        "store": {"archive_to": archive_to, "drop_local": drop_local},
     }  # fmt: skip
     if topic is not None:
         given["crawl"] |= {"topic": True, "policy": policy or _FOCUSED}
@@ -256,7 +269,7 @@ def run(
         if is_new and not report.has_pages and report.stopped_because is not StopReason.INTERRUPTED:
             raise nothing_crawled(report.lost_seeds)  # the folder is removed with it
     is_over = report.stopped_because is not StopReason.INTERRUPTED
-    indexed = indexed_at_the_end(folder, quiet or json) if index and is_over else None
+    indexed = indexed_at_the_end(folder, quiet or json, plan.crawl.processes or None) if index and is_over else None
     with display.ignore_broken_pipe():
         if json:
             display.print_json(report.as_dict() | ({} if indexed is None else {"index": indexed.as_dict()}))

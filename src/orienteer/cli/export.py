@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.processes_option import PROCESSES
 
 if TYPE_CHECKING:
     from orienteer.exports.export import ExportReport
@@ -30,6 +31,7 @@ def export(
     ),
     base: str = typer.Option(None, "--base", help="Sitemap: the URL at which it will be found."),
     force: bool = typer.Option(False, "--force", help="Replace what is there already."),
+    processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Write a crawl for other tools: its pages as they are now, their texts, or their links with URLs and ranks.
@@ -52,6 +54,7 @@ def export(
             sites=site,
             all_pages=all_pages,
             force=force,
+            processes=processes,
             progress=progress,
             **settings,
         )

@@ -9,6 +9,7 @@ import typer
 
 from orienteer.cli import display
 from orienteer.cli.hook_option import HOOK, failures_in_words
+from orienteer.cli.processes_option import PROCESSES
 from orienteer.cli.settings_file import tables_in
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def import_(
     ),
     hook: list[str] = HOOK,
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),
+    processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Import pages, graphs or URLs that others have collected, without fetching anything.
@@ -52,7 +54,7 @@ def import_(
     with display.progress_bar() as progress:
         report = import_crawl(
             sources, output, seeds=seed, scope=scope, kind=kind, hooks=hook or None, settings=tables_in(settings),
-            progress=progress,
+            processes=processes, progress=progress,
         )  # fmt: skip
     if json:
         display.print_json(report.as_dict())

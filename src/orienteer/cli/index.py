@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.processes_option import PROCESSES
 
 if TYPE_CHECKING:
     from orienteer.search.indexing import IndexReport
@@ -17,6 +18,7 @@ def index(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     rebuild: bool = typer.Option(False, "--rebuild", help="Make the index anew, whatever is there."),
     on_topic: bool = typer.Option(False, "--on-topic", help="Leave out pages that are off the crawl's topic."),
+    processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Make the pages of a crawl searchable, or bring the index up to date: only what has changed is read again.
@@ -28,7 +30,7 @@ def index(
     from orienteer.search.indexing import update_index
 
     with display.progress_bar() as progress:
-        report = update_index(folder, rebuild=rebuild, on_topic=on_topic, progress=progress)
+        report = update_index(folder, rebuild=rebuild, on_topic=on_topic, processes=processes, progress=progress)
     if json:
         display.print_json(report.as_dict())
     else:
@@ -48,6 +50,8 @@ def print_report(report: IndexReport) -> None:
     if changed:
         kinds = (("added", report.n_added), ("replaced", report.n_replaced), ("removed", report.n_removed))
         add_fact(rows, "changes", ", ".join(f"{n:,} {kind}" for kind, n in kinds if n))
+    if report.n_skipped:
+        add_fact(rows, "skipped", f"{counted(report.n_skipped, 'page')} that could not be read")
     if report.n_read:
         speed = f", {report.pages_per_cpu_s:,.0f} pages per CPU-second"
         add_fact(rows, "time", f"{duration(report.elapsed_s)}{speed}")

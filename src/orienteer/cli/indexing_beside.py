@@ -1,7 +1,8 @@
 """`orienteer crawl --index`: the index is brought up to date now and then while the crawl goes on, and at its end.
 
 What is done meanwhile runs in a process of its own, which may be killed at any moment. It gets a tenth of the time: it
-begins again when ten times as long has passed as it took the last time, and a minute at least.
+begins again when ten times as long has passed as it took the last time, and a minute at least. It starts no others,
+since the cores are the crawl's; at the end it may.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class IndexingBeside:
     """Indexes a crawl folder again and again; `tick` is called often."""
 
     def __init__(self, folder: Path, least_pause_s: float = _LEAST_PAUSE_S) -> None:
-        self._command = [sys.executable, "-P", "-m", "orienteer", "index", str(folder)]
+        self._command = [sys.executable, "-P", "-m", "orienteer", "index", str(folder), "--processes", "1"]
         self._least_pause_s = least_pause_s
         self._process: subprocess.Popen[bytes] | None = None
         self._began = self._due = time.monotonic() + least_pause_s
@@ -63,12 +64,12 @@ def indexed_beside(folder: Path, is_wanted: bool) -> Iterator[Callable[[], None]
         beside.stop()
 
 
-def indexed_at_the_end(folder: Path, quiet: bool) -> IndexReport:
-    """Bring the index up to date, with a progress bar."""
+def indexed_at_the_end(folder: Path, quiet: bool, processes: int | None = None) -> IndexReport:
+    """Bring the index up to date, with a progress bar; by as many processes as the crawl had, if that was said."""
     from orienteer.search.indexing import update_index
 
     with display.progress_bar() as progress:
-        return update_index(folder, progress=silent if quiet else progress)
+        return update_index(folder, processes=processes, progress=silent if quiet else progress)
 
 
 def print_indexed(folder: Path, report: IndexReport | None) -> None:

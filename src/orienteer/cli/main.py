@@ -33,6 +33,7 @@ _COMMANDS = {
     "import": "import_:import_",
     "status": "status:status",
     "stop": "stop:stop",
+    "upload": "upload:upload",
     "explain": "explain:explain",
     "replay": "replay:replay",
     "verify": "verify:verify",

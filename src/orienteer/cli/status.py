@@ -128,6 +128,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),
         ("workers", _workers(found)),
+        ("archive", "" if found.stored is None else found.stored.in_words()),
         ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
     ]
 

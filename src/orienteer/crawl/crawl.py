@@ -30,6 +30,7 @@ from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import NEVER, Certificate, Coverage, Target
 from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.push import Links
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart, again
 from orienteer.notebook import facts_html
@@ -42,7 +43,8 @@ from orienteer.policies.policy_state import check_state
 from orienteer.wording import counted
 
 # Plain numbers, for arrays of states and for every step: a member of an Enum takes its time.
-_KNOWN, _IN_FLIGHT = int(PageState.KNOWN), int(PageState.IN_FLIGHT)
+_KNOWN, _IN_FLIGHT, _FETCHED, _FAILED, _BLOCKED, _SKIPPED = map(int, PageState)
+_NO_LINKS = np.empty(0, np.uint32)
 FIRST = 1e300  # the priority of pages that walks of a survey need, by the number of the walk
 _POSSIBLE = {(int(old), int(new)) for old, news in TRANSITIONS.items() for new in news}
 
@@ -56,32 +58,39 @@ class Crawl:
         trusted: TrustedPages,
         goal: Goal | None = None,
         politeness: Politeness = ANY_TIME,
-        hosts: ArrayLike | None = None,
+        hosts: ArrayLike | PageHosts | None = None,
         known_trust: float = 1.0,
         survey: SurveyStart | None = None,
         rounds: Sequence[Round] = (),
     ) -> None:
-        """`hosts` are those of the trusted pages; `survey` and `rounds` what a crawl that is resumed began with."""
+        """`hosts` are those of the trusted pages, or those of all pages, as whoever numbers pages knows them.
+
+        `survey` and `rounds` are what a crawl that is resumed began with.
+        """
         self.policy = policy
         self.trusted = trusted
         self.goal = goal or Goal()
-        self.web = GrowingGraph()
-        self.frontier = Frontier(politeness)
+        self.web = GrowingGraph(hosts if isinstance(hosts, PageHosts) else None)
+        self.frontier = Frontier(politeness, self.web.page_hosts)
         self.order = array("I")
         self.n_asked = 0  # pages done that cost a request: what a budget counts
         self.stopped_because: StopReason | None = None
         self.web.know(int(trusted.pages.max()) + 1)
-        if hosts is not None:
+        if hosts is not None and not isinstance(hosts, PageHosts):
             self.web.set_hosts(trusted.pages, hosts)
         self.coverage = Coverage(trusted.vector(self.web.n_pages), policy.damping, known_trust)
         self._state: NDArray[np.uint8] = np.zeros(1024, np.uint8)
-        self._in_flight: dict[int, float] = {}  # with the priority each would have in the frontier
+        # With the priority each would have in the frontier; None: that which the policy shares.
+        self._in_flight: dict[int, float | None] = {}
+        self._n_own = 0  # of these, those that are not None, or more
         self._put_off: set[int] = set()  # of these, those that nobody is asked for now
         self.own_proof_holds = known_trust == 1.0  # a policy's proof does not reckon with redirects and the like
         self.blocked_pages = array("I")
         self.survey = None if survey is None else self._new_survey(survey, rounds)
         self._probes: set[int] = set()  # pages that walks of the survey wait for
-        self._apply(policy.begin(self.web, trusted))
+        begun = policy.begin(self.web, trusted)
+        self._is_shared = policy.priorities(self.web.n_pages) is not None
+        self._apply(begun)
         check_state(policy)
 
     def state(self, page: int) -> PageState:
@@ -91,11 +100,12 @@ class Crawl:
         """The page to fetch now; None when the crawl has stopped, or no host (no quick one) may be asked yet."""
         if self.is_closed:
             return None
-        taken = self.frontier.take(now, only_quick)
+        taken = self.frontier.take_out(now, only_quick)
         if taken is None:
             return None
-        page, self._in_flight[taken[0]] = taken
-        self._move(page, PageState.IN_FLIGHT)
+        page, priority, is_apart = taken
+        self._put_in_flight(page, priority, is_apart)
+        self._move(page, _IN_FLIGHT)
         return page
 
     @property
@@ -105,10 +115,12 @@ class Crawl:
 
     def take(self, page: int) -> None:
         """Choose this very page, whoever's turn it is."""
-        priority = self.frontier.priority(page) if page in self.frontier else LAST
-        self._move(page, PageState.IN_FLIGHT)
-        self.frontier.remove(page)
-        self._in_flight[page] = priority
+        is_here = page in self.frontier
+        priority, is_apart = self.frontier.own_priority(page) if is_here else (LAST, True)
+        self._move(page, _IN_FLIGHT)
+        if is_here:
+            self.frontier.remove(page)
+        self._put_in_flight(page, priority, is_apart)
 
     def discover(self, pages: ArrayLike, hosts: ArrayLike | None = None) -> None:
         """These pages are there, though no fetched page links to them; those not known yet wait behind all others."""
@@ -116,10 +128,11 @@ class Crawl:
         self.web.know(int(ids.max(initial=-1)) + 1)
         if hosts is not None:
             self.web.set_hosts(pages, hosts)
-        self._state = grown(self._state, self.web.n_pages)
+        self._know()
         waiting = ids[self._state[ids] == _KNOWN]
-        new = np.array([page for page in waiting if page not in self.frontier], np.int64)
-        self.frontier.put(new, np.full(len(new), LAST), self.web.hosts[new])
+        new = waiting[~self.frontier.are_here(waiting)]
+        self._share_priorities()
+        self.frontier.put(new, np.full(len(new), LAST))
         self.own_proof_holds = False
         if len(new) and self.stopped_because is StopReason.FRONTIER_EMPTY:
             self.stopped_because = None
@@ -138,7 +151,7 @@ class Crawl:
 
         `n_unknown` links of the page are not among them; NOBODY_KNOWS: nobody knows how many.
         """
-        self._arrive(page, PageState.FETCHED, now, None if asked else 0.0)
+        self._arrive(page, _FETCHED, now, None if asked else 0.0)
         self._leave_unknown(page, n_unknown)
         self.web.add(page, links)
         if hosts is not None:
@@ -149,16 +162,16 @@ class Crawl:
 
     def failed(self, page: int, now: float = 0.0, asked: bool = True) -> None:
         """There is no page: it counts as one without links."""
-        self._end_without_links(page, PageState.FAILED, now, asked)
+        self._end_without_links(page, _FAILED, now, asked)
 
     def skipped(self, page: int, now: float = 0.0, asked: bool = True, n_unknown: int = 0) -> None:
         """What is there was not asked for, a picture say: it counts as a page without links, but for `n_unknown`."""
         self._leave_unknown(page, n_unknown)
-        self._end_without_links(page, PageState.SKIPPED, now, asked)
+        self._end_without_links(page, _SKIPPED, now, asked)
 
-    def _end_without_links(self, page: int, state: PageState, now: float, asked: bool) -> None:
+    def _end_without_links(self, page: int, state: int, now: float, asked: bool) -> None:
         self._arrive(page, state, now, None if asked else 0.0)
-        self.web.add(page, [])
+        self.web.add(page, _NO_LINKS)
         self._take_in(page, self.policy.failed(page, self.web), asked)
 
     def redirected(self, page: int, target: int, now: float = 0.0, host: int | None = None, asked: bool = True) -> None:
@@ -169,7 +182,7 @@ class Crawl:
         if self.n_redirects_from(target, until=page) is None:
             return self.blocked(page, now, asked, is_redirect=True)
         self.coverage.know(max(page, target) + 1)
-        self.coverage.alias[page] = True
+        self.coverage.set_aliases(page)
         self.own_proof_holds = False
         self.fetched(page, [target], now, None if host is None else [host], asked)
 
@@ -177,7 +190,7 @@ class Crawl:
         """How many redirects one follows from this page on; None if they lead to the page `until`."""
         n = 0
         while page != until:
-            if page >= len(self.coverage.alias) or not self.coverage.alias[page]:
+            if not self.coverage.is_alias(page):
                 return n
             links = self.web.links(page)
             if len(links) == 0:  # blocked: nobody knows where it leads
@@ -196,16 +209,16 @@ class Crawl:
         `is_missing` (in an archive) could be fetched elsewhere: it is not out of reach.
         """
         if self.state(page) is PageState.IN_FLIGHT:
-            self._arrive(page, PageState.BLOCKED, now, None if asked else 0.0)
+            self._arrive(page, _BLOCKED, now, None if asked else 0.0)
         else:
-            self._move(page, PageState.BLOCKED)
+            self._move(page, _BLOCKED)
             self.frontier.remove(page)
         self.blocked_pages.append(page)
         self.n_asked += was_answered
         self._apply(self.policy.lost(page, self.web))
         if is_redirect:
             self._leave_unknown(page, NOBODY_KNOWS)
-            self.coverage.alias[page] = True
+            self.coverage.set_aliases(page)
         elif not is_missing:
             self.coverage.know(page + 1)
             self.coverage.block(np.array([page], np.uint32))
@@ -214,8 +227,8 @@ class Crawl:
 
     def find_more_links(self, pages: NDArray[np.uint32], n_more: NDArray[np.int32]) -> None:
         """So many links of these fetched pages count that did not before: the scope has become wider."""
-        n_unknown = self.coverage.n_unknown
-        n_unknown[pages] = np.where(n_unknown[pages] == NOBODY_KNOWS, NOBODY_KNOWS, n_unknown[pages] + n_more)
+        before = self.coverage.n_unknown[pages]
+        self.coverage.set_unknown(pages, np.where(before == NOBODY_KNOWS, NOBODY_KNOWS, before + n_more))
         self.own_proof_holds = False
         self.coverage = self.coverage.over_again(self.trusted.vector(self.web.n_pages), self._links())
         self.coverage.settle(self._links())  # what is impossible must not seem possible for a while
@@ -226,7 +239,7 @@ class Crawl:
     def _leave_unknown(self, page: int, n_unknown: int) -> None:
         if n_unknown:
             self.coverage.know(page + 1)
-            self.coverage.n_unknown[page] = n_unknown
+            self.coverage.set_unknown(page, n_unknown)
             self.own_proof_holds = False
 
     def retry(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
@@ -234,8 +247,12 @@ class Crawl:
 
         One that was put off waits again from now on, whatever its host does.
         """
-        priority = self._arrive(page, PageState.KNOWN, now, delay_s)
-        self.frontier.put([page], [priority], [int(self.web.hosts[page])])
+        priority = self._arrive(page, _KNOWN, now, delay_s)
+        self._share_priorities()
+        if priority is None:
+            self.frontier.enter(np.array([page], np.uint32))
+        else:
+            self.frontier.put([page], [priority])
 
     def put_off(self, page: int, now: float = 0.0) -> None:
         """The fetch did not work out; the page stays in flight, without a request, until `retry`. Its host is free."""
@@ -250,12 +267,15 @@ class Crawl:
         """All pages that are not done, with their priorities: the frontier, and what is in flight."""
         pages, priorities = self.frontier.all()
         in_flight = np.fromiter(self._in_flight, np.uint32, len(self._in_flight))
-        values = np.fromiter(self._in_flight.values(), np.float64, len(self._in_flight))
-        return np.append(pages, in_flight), np.append(priorities, values)
+        shared = self.policy.priorities(self.web.n_pages)
+        values = [
+            own if own is not None or shared is None else float(shared[page]) for page, own in self._in_flight.items()
+        ]
+        return np.append(pages, in_flight), np.append(priorities, np.array(values, np.float64))
 
     def states(self) -> NDArray[np.uint8]:
         """The PageState of every known page."""
-        self._state = grown(self._state, self.web.n_pages)
+        self._know()
         return self._state[: self.web.n_pages]
 
     def n_other_names(self) -> int:
@@ -277,8 +297,14 @@ class Crawl:
         self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
         self.n_asked = n_asked
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)
-        self.frontier = Frontier(self.frontier.politeness)
-        self.frontier.put(*waiting, self.web.hosts[waiting[0]])
+        self.frontier = Frontier(self.frontier.politeness, self.web.page_hosts)
+        pages, priorities = waiting
+        shared = self._share_priorities()
+        if shared is not None:
+            is_apart = priorities != shared[pages]
+            self.frontier.enter(pages[~is_apart])
+            pages, priorities = pages[is_apart], priorities[is_apart]
+        self.frontier.put(pages, priorities)
         self._probes = set() if self.survey is None else self.survey.needed()
 
     def begin_survey(self, start: SurveyStart) -> None:
@@ -289,7 +315,7 @@ class Crawl:
         self._probes.clear()
         start = replace(start, of_reachable=start.of_reachable or self.goal_is_impossible)
         events = [(page, True) for page in self.order]
-        events += [(page, bool(self.coverage.alias[page])) for page in self.blocked_pages]
+        events += [(page, self.coverage.is_alias(page)) for page in self.blocked_pages]
         self.survey = self._new_survey(replace(start, n_told=len(events)), ())
         for page, is_fetched in events:
             self._tell_survey(page, is_fetched)
@@ -366,17 +392,18 @@ class Crawl:
             return
         self._probes.discard(page)
         self.coverage.know(self.web.n_pages)
-        if survey.start.of_reachable and not is_fetched and not self.coverage.blocked[page]:
+        if survey.start.of_reachable and not is_fetched and not self.coverage.is_blocked(page):
             return  # it is missing, and not out of reach: walks that need it wait for ever
         needed = survey.told(page, is_fetched, self.coverage, self._links())
-        self._state = grown(self._state, self.web.n_pages)
+        self._know()
+        self._share_priorities()
         for probe, life in needed:
             self._probes.add(probe)
             priority = FIRST / (1 + life)
             if self._state[probe] == _KNOWN:
-                self.frontier.put([probe], [priority], [int(self.web.hosts[probe])])
+                self.frontier.put([probe], [priority])
             elif probe in self._in_flight:
-                self._in_flight[probe] = priority
+                self._put_in_flight(probe, priority, is_apart=True)
         if self.goal_is_impossible and not survey.start.of_reachable:
             self.begin_survey(again(survey.start, of_reachable=True))
 
@@ -384,55 +411,80 @@ class Crawl:
         n_under_way = len(self._in_flight) - len(self._put_off)
         return self.goal.budget is not None and self.n_asked + n_under_way >= self.goal.budget
 
-    def _move(self, page: int, new: PageState) -> None:
+    def _know(self) -> None:
+        """Make room for the states of all known pages."""
+        self._state = grown(self._state, self.web.n_pages)
+
+    def _move(self, page: int, new: int) -> None:
         self._state = grown(self._state, page + 1)
         old = int(self._state[page])
         if (old, new) not in _POSSIBLE:
-            raise ValueError(f"page {page} cannot become {new.name}: it is {PageState(old).name}")
+            raise ValueError(f"page {page} cannot become {PageState(new).name}: it is {PageState(old).name}")
         self._state[page] = new
 
-    def _arrive(self, page: int, new: PageState, now: float, delay_s: float | None = None) -> float:
-        """A page in flight is back; the priority it would have in the frontier."""
+    def _put_in_flight(self, page: int, priority: float, is_apart: bool) -> None:
+        is_own = is_apart or not self._is_shared
+        self._in_flight[page] = priority if is_own else None
+        self._n_own += is_own
+
+    def _arrive(self, page: int, new: int, now: float, delay_s: float | None = None) -> float | None:
+        """A page in flight is back; the priority it would have in the frontier, None for that which is shared."""
         self._move(page, new)
         if page in self._put_off:
             self._put_off.remove(page)
         else:
-            self.frontier.release(int(self.web.hosts[page]), now, delay_s, page)
-        return self._in_flight.pop(page)
+            self.frontier.release(int(self.web.page_hosts.array[page]), now, delay_s, page)
+        priority = self._in_flight.pop(page)
+        if not self._in_flight:
+            self._n_own = 0
+        return priority
 
     def _take_in(self, page: int, changed: Priorities, asked: bool) -> None:
         """A page and its links are in the web: note it, reorder the frontier, see whether the goal is reached."""
         self.order.append(page)
         self.n_asked += asked
         links = self.web.links(page)
-        self._state = grown(self._state, self.web.n_pages)
-        states = self._state[links]
-        if self.policy.follows_links:
-            waiting = links[states == _KNOWN]
-            self.frontier.add(waiting, self.web.hosts[waiting])
-        for target in links[states == _IN_FLIGHT].tolist():
-            if self._in_flight[target] == LAST:  # now that it is linked to, it is LAST no more, as in the frontier
-                self._in_flight[target] = 0.0
-        self._apply(changed)
+        if self._n_own:
+            self._note_links(links)
+        self._apply(changed, links if self.policy.follows_links else _NO_LINKS)
         self._tell_survey(page, is_fetched=True)
         self._see_whether_to_stop([page])
 
-    def _apply(self, changed: Priorities) -> None:
+    def _note_links(self, links: NDArray[np.uint32]) -> None:
+        """A page in flight that is linked to now is LAST no more, as in the frontier."""
+        self._know()
+        for target in links[self._state[links] == _IN_FLIGHT].tolist():
+            if self._in_flight[target] == LAST:
+                self._in_flight[target] = None if self._is_shared else 0.0
+
+    def _apply(self, changed: Priorities, links: NDArray[np.uint32] = _NO_LINKS) -> None:
+        """Reorder the frontier: the policy has changed priorities, and there are links to these pages."""
         pages, values = changed.pages, changed.values
         if self._probes:
             is_left = ~np.isin(pages, list(self._probes))
             pages, values = pages[is_left], values[is_left]
-        if len(pages) == 0:
+        self._know()
+        if self._n_own:
+            self._change_in_flight(pages, values)
+        if self._share_priorities() is not None:
+            self.frontier.follow(pages, links, self._state)
             return
-        self._state = grown(self._state, self.web.n_pages)
-        state = self._state[pages]
-        if self._in_flight:
-            in_flight = state == _IN_FLIGHT
-            self._in_flight.update(zip(pages[in_flight].tolist(), values[in_flight].tolist(), strict=True))
-        waiting = state == _KNOWN
-        if not waiting.all():
-            pages, values = pages[waiting], values[waiting]
-        self.frontier.put(pages, values, self.web.hosts[pages])
+        self.frontier.follow(_NO_LINKS, links, self._state)
+        if len(pages):
+            waiting = self._state[pages] == _KNOWN
+            self.frontier.put(pages[waiting], values[waiting])
+
+    def _change_in_flight(self, pages: NDArray[np.uint32], values: NDArray[np.float64]) -> None:
+        in_flight = self._state[pages] == _IN_FLIGHT
+        for page, value in zip(pages[in_flight].tolist(), values[in_flight].tolist(), strict=True):
+            self._in_flight[page] = None if self._is_shared else value
+
+    def _share_priorities(self) -> NDArray[np.float64] | None:
+        """Let the frontier go by the priorities of the policy, where that keeps them; they move as they grow."""
+        shared = self.policy.priorities(self.web.n_pages) if self._is_shared else None
+        if shared is not None:
+            self.frontier.share(shared)
+        return shared
 
     def _see_whether_to_stop(self, fetched: list[int]) -> None:
         until, target = self.goal.until, self._target()

@@ -46,6 +46,7 @@ def export(
     sites: Sequence[str] | str = (),
     all_pages: bool = False,
     force: bool = False,
+    processes: int | None = None,
     progress: Progress = silent,
     **settings: Any,
 ) -> ExportReport:
@@ -53,7 +54,8 @@ def export(
 
     `out` is named after the folder unless it is given; something that is there is replaced with `force` only. With
     `on_topic`, `hosts` or `sites` only those pages are written. Formats of texts hold one of each group of pages that
-    repeat one another, and none that ask not to be indexed, unless `all_pages`. `settings` are those of the format.
+    repeat one another, and none that ask not to be indexed, unless `all_pages`. For texts, pages are read by this many
+    `processes`, for which there is a sensible number; 1: none is started. `settings` are those of the format.
     """
     began = time.monotonic()
     chosen = make_exporter(format, **settings)
@@ -64,7 +66,7 @@ def export(
         side_files = chosen.side_files(target.name)
         expect_free(target, chosen.is_folder, force, side_files)
         wanted = PageFilter(on_topic, checked_hosts(hosts), checked_hosts(sites), all_pages)
-        exported = ExportedCrawl(crawl, survey, wanted, progress)
+        exported = ExportedCrawl(crawl, survey, wanted, progress, processes)
         with staged(target, chosen.is_folder, force, side_files) as staging:
             written = chosen.write(exported, staging, progress)
             names, size_bytes = _measured(staging, chosen.is_folder)

@@ -51,10 +51,14 @@ class PageFilter:
 class ExportedCrawl:
     """The pages of a crawl as arrays over all its URLs, by their ids."""
 
-    def __init__(self, crawl: FolderView, survey: DatabaseView, wanted: PageFilter, progress: Progress) -> None:
+    def __init__(
+        self, crawl: FolderView, survey: DatabaseView, wanted: PageFilter, progress: Progress,
+        n_processes: int | None = None,
+    ) -> None:  # fmt: skip
         self.path = crawl.path
         self.archive = crawl.archive
         self.survey = survey
+        self.n_processes = n_processes  # that read pages; None: a sensible number
         self.left_out: dict[str, int] = {}
         self._crawl = crawl
         self._wanted = wanted

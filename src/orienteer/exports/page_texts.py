@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
+from orienteer.extract.page import Page
+from orienteer.inspect.archived_page import page_reading, warn_skipped
 from orienteer.pages.added import Additions
-from orienteer.search.page_reading import ContentReader, encodable
+from orienteer.processes.ordered import in_order
+from orienteer.processes.pool import Failed
+from orienteer.search.page_reading import Languages, ToRead, encodable, to_read
 from orienteer.store.page_row import PageRow
 
 
@@ -44,23 +50,51 @@ class TextPage:
     fields: dict[str, Any]
 
 
+class Content(NamedTuple):
+    """What a page says, and in which language as far as the page itself tells it."""
+
+    title: str
+    text: str
+    language: str
+    headings: list[str]
+
+
 def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
-    """These pages, which must be archived, in the order they were fetched."""
-    reader = ContentReader(crawl.archive)
-    for row, url in crawl.rows(wanted, "exporting pages"):
-        yield _text_page(crawl, reader, row, url)
+    """These pages, which must be archived, in the order they were fetched. What cannot be read says nothing."""
+    rows = (((row, url), to_read(row, url)) for row, url in crawl.rows(wanted, "exporting pages"))
+    with in_order(content_reading, (crawl.archive.folder,), rows, crawl.n_processes) as read:
+        for (row, url), content in read:
+            if isinstance(content, Failed):
+                warn_skipped(url, content)
+                content = Content("", "", row.language, [])
+            yield _text_page(crawl, row, url, content)
 
 
-def _text_page(crawl: ExportedCrawl, reader: ContentReader, row: PageRow, url: str) -> TextPage:
-    assert row.archived is not None
-    content = reader.content(row.archived, row.content_type, url)
+@contextmanager
+def content_reading(folder: Path) -> Iterator[Callable[[ToRead], Content]]:
+    """For `in_order`: pages of the archive in this folder, read for an export."""
+    languages = Languages()
+    with page_reading(folder) as read:
+        yield lambda wanted: _content(wanted, read(wanted.page), languages)
+
+
+def _content(wanted: ToRead, page: Page, languages: Languages) -> Content:
+    return Content(
+        title=encodable(page.title),
+        text=encodable(page.text),
+        language=wanted.language or page.language or languages.of(page.text),
+        headings=[encodable(heading) for heading in page.headings],
+    )
+
+
+def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: Content) -> TextPage:
     added = crawl.survey.added(row.id) or Additions()
     return TextPage(
         url=url,
-        title=encodable(content.title),
-        text=encodable(content.text),
-        language=row.language or content.language or reader.language(content.text),
-        headings=[encodable(heading) for heading in content.headings],
+        title=content.title,
+        text=content.text,
+        language=content.language,
+        headings=content.headings,
         fetched_at=row.time,
         status=row.status,
         content_type=row.content_type,

@@ -34,11 +34,12 @@ N_SLOTS = 256
 N_BANDS = 12
 BAND_SLOTS = 10
 
-_SLOT_TYPE = np.dtype("<u2")
+SLOT_TYPE = np.dtype("<u2")
+SIGNATURE_BYTES = N_SLOTS * SLOT_TYPE.itemsize
 _MINHASH_SEED = 1
 
 # A band is hashed by a sum with odd factors of its own, so that equal slots in two different bands are no match.
-_BAND_FACTORS = 1 | np.random.default_rng(1).integers(0, 2**64, (N_BANDS, BAND_SLOTS), np.uint64)
+BAND_FACTORS = 1 | np.random.default_rng(1).integers(0, 2**64, (N_BANDS, BAND_SLOTS), np.uint64)
 
 
 def digest(content: bytes) -> bytes:
@@ -58,19 +59,19 @@ def signature(text: str) -> bytes | None:
         return None
     n_shingles = n_words - SHINGLE_WORDS + 1
     matrix = RMinHash.digest_matrix_from_flat_token_hashes(hashes[:n_shingles], [0, n_shingles], N_SLOTS, _MINHASH_SEED)
-    return np.array(matrix.to_rows()[0], np.uint32).astype(_SLOT_TYPE).tobytes()
+    return np.array(matrix.to_rows()[0], np.uint32).astype(SLOT_TYPE).tobytes()
 
 
 def bands(signature: bytes) -> list[int]:
     """Signed 64-bit numbers, of which similar pages have at least one in common."""
-    slots = np.frombuffer(signature, _SLOT_TYPE)[: N_BANDS * BAND_SLOTS].reshape(N_BANDS, BAND_SLOTS)
-    sums: list[int] = (slots * _BAND_FACTORS).sum(axis=1, dtype=np.uint64).view(np.int64).tolist()
+    slots = np.frombuffer(signature, SLOT_TYPE)[: N_BANDS * BAND_SLOTS].reshape(N_BANDS, BAND_SLOTS)
+    sums: list[int] = (slots * BAND_FACTORS).sum(axis=1, dtype=np.uint64).view(np.int64).tolist()
     return sums
 
 
 def similarity(one: bytes, other: bytes) -> float:
     """The estimated Jaccard similarity of the texts behind two signatures; near duplicates have at least `NEAR`."""
-    return float(np.mean(np.frombuffer(one, _SLOT_TYPE) == np.frombuffer(other, _SLOT_TYPE)))
+    return float(np.mean(np.frombuffer(one, SLOT_TYPE) == np.frombuffer(other, SLOT_TYPE)))
 
 
 @kernel

@@ -10,14 +10,17 @@ pages that are not there cost a fetch, as they did in the crawl, and have no rel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.answers.answer import Fetched
 from orienteer.answers.meaning import meaning_of
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
@@ -26,12 +29,14 @@ from orienteer.graph.formats.warc import Answer, read_archives
 from orienteer.graph.hosts import with_hosts
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import page_named
-from orienteer.inspect.archived_page import archived_page
+from orienteer.inspect.archived_page import Archived, page_reading, warn_skipped
 from orienteer.inspect.snapshot import is_crawl_folder, web_of_crawl
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.pages.states import PageState
 from orienteer.policies.focused import LabelledWeb
+from orienteer.processes.ordered import in_order
+from orienteer.processes.pool import Failed, Opening
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
@@ -87,17 +92,23 @@ def topic_web(
     format: str | None = None,
     reads_links: bool = True,
     reads_pages: bool = True,
+    processes: int | None = None,
     progress: Progress = silent,
 ) -> TopicWeb:
-    """The web of a crawl folder, a WARC file, a folder of them or a graph, with the words of links and of pages."""
+    """The web of a crawl folder, a WARC file, a folder of them or a graph, with the words of links and of pages.
+
+    Pages are read by this many `processes`, for which there is a sensible number; 1: none is started.
+    """
     if format is None and is_crawl_folder(path):
-        return _of_crawl(path, topic, reads_links, reads_pages, progress)
+        return _of_crawl(path, topic, reads_links, reads_pages, processes, progress)
     if format == "warc" or (format is None and _is_archive(path)):
-        return _of_archive(path, topic.topic, reads_links, reads_pages, progress)
+        return _of_archive(path, topic.topic, reads_links, reads_pages, processes, progress)
     return _of_graph(path, topic.topic, format, progress)
 
 
-def _of_crawl(path: Path, kept: LoadedTopic, reads_links: bool, reads_pages: bool, progress: Progress) -> TopicWeb:
+def _of_crawl(
+    path: Path, kept: LoadedTopic, reads_links: bool, reads_pages: bool, processes: int | None, progress: Progress
+) -> TopicWeb:
     topic = kept.topic
     with FolderView.open(path) as folder:
         survey = folder.database
@@ -108,7 +119,7 @@ def _of_crawl(path: Path, kept: LoadedTopic, reads_links: bool, reads_pages: boo
         numbers = np.full(survey.n_urls(), -1)  # of the pages that can be read
         numbers[known.pages[pages[is_page]]] = np.flatnonzero(is_page)
         words = WordsOfWeb(graph, reads_links, reads_pages)
-        to_read = _archived_pages(folder, survey, numbers, graph, progress)
+        to_read = _archived_pages(folder, survey, numbers, graph, processes, progress)
         if not topic.reads_text or kept.is_of(folder):
             if not topic.reads_text:
                 relevance = _by_names(topic, graph, is_page)
@@ -137,43 +148,77 @@ def _facts(
 
 
 def _archived_pages(
-    folder: FolderView, survey: DatabaseView, numbers: NDArray[np.int64], graph: LinkGraph, progress: Progress
-) -> ReadPages:
+    folder: FolderView, survey: DatabaseView, numbers: NDArray[np.int64], graph: LinkGraph, processes: int | None,
+    progress: Progress,
+) -> ReadPages:  # fmt: skip
     """The pages in the archive of a crawl, with their numbers in the graph."""
+    n_pages = int((numbers >= 0).sum())
+
+    def wanted() -> Iterator[tuple[int, Archived]]:
+        assert graph.urls is not None
+        n_read = 0
+        for batch in survey.readable_pages():
+            for page in batch:
+                number = int(numbers[page.id])
+                if number >= 0 and page.archived is not None:
+                    yield number, Archived(page.archived, page.content_type, graph.urls[number])
+                    n_read += 1
+            progress("reading pages", n_read, n_pages)
+
+    yield from _read_beside(page_reading, (folder.archive.folder,), wanted(), graph, processes)
+
+
+def _read_beside(
+    reading: Opening[Any, Page | None],
+    arguments: tuple[Any, ...],
+    wanted: Iterator[tuple[int, Any]],
+    graph: LinkGraph,
+    processes: int | None,
+) -> ReadPages:
     assert graph.urls is not None
-    n_read = 0
-    for batch in survey.readable_pages():
-        for page in batch:
-            number = int(numbers[page.id])
-            if number >= 0 and page.archived is not None:
-                url = graph.urls[number]
-                yield number, archived_page(folder.archive, page.archived, page.content_type, url)
-                n_read += 1
-        progress("reading pages", n_read, int((numbers >= 0).sum()))
+    with in_order(reading, arguments, wanted, processes) as read:
+        for number, page in read:
+            if isinstance(page, Failed):
+                warn_skipped(graph.urls[number], page)
+            elif page is not None:
+                yield number, page
 
 
-def _of_archive(path: Path, topic: Topic, reads_links: bool, reads_pages: bool, progress: Progress) -> TopicWeb:
+def _of_archive(
+    path: Path, topic: Topic, reads_links: bool, reads_pages: bool, processes: int | None, progress: Progress
+) -> TopicWeb:
     files = warc_files(path)
     known = read_archives(files, progress=progress)
     graph, pages = _part(known.graph, known.answers != Answer.NONE)
     is_page = known.answers[pages] == Answer.PAGE
     relevance = np.where(is_page, 0.0, np.nan) if topic.reads_text else _by_names(topic, graph, is_page)
     words = WordsOfWeb(graph, reads_links, reads_pages)
-    n_read = _read(
-        _pages_in(files, graph, is_page, progress), words, topic if topic.reads_text else None, graph, relevance
-    )
+    to_read = _pages_in(files, graph, is_page, processes, progress)
+    n_read = _read(to_read, words, topic if topic.reads_text else None, graph, relevance)
     _expect_texts(n_read, path, topic)
     nowhere = np.empty(0, np.int64)
     return TopicWeb(known.graph, pages, LabelledWeb(graph, relevance, words.text()), nowhere, topic.threshold)
 
 
-def _pages_in(files: list[ArchiveFile], graph: LinkGraph, is_page: NDArray[np.bool_], progress: Progress) -> ReadPages:
+def _pages_in(
+    files: list[ArchiveFile], graph: LinkGraph, is_page: NDArray[np.bool_], processes: int | None, progress: Progress
+) -> ReadPages:
     """The HTML pages of an archive, with their numbers in the graph; the last of several records of one counts."""
-    assert graph.urls is not None
-    for answer in html_pages(files, Reading(), progress):  # what is damaged was told when the graph was read
-        number = graph.urls.find(answer.request.url)
-        if number is not None and is_page[number] and (page := meaning_of(answer).page) is not None:
-            yield number, page
+
+    def wanted() -> Iterator[tuple[int, Fetched]]:
+        assert graph.urls is not None
+        for answer in html_pages(files, Reading(), progress):  # what is damaged was told when the graph was read
+            number = graph.urls.find(answer.request.url)
+            if number is not None and is_page[number]:
+                yield number, answer
+
+    yield from _read_beside(answer_reading, (), wanted(), graph, processes)
+
+
+@contextmanager
+def answer_reading() -> Iterator[Callable[[Fetched], Page | None]]:
+    """For `in_order`: the pages in answers."""
+    yield lambda answer: meaning_of(answer).page
 
 
 def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) -> TopicWeb:

@@ -1,9 +1,10 @@
 """The URLs a crawl has seen: each new one gets the next page id, without being kept.
 
-Kept is a hash of 128 bits per URL (16 bytes), its host (4 bytes), and its place in a table of ids (6 to 12 bytes). The
-hash is SipHash-2-4 under a secret random key, so nobody who writes a page can choose URLs that collide, or that crowd
-the table; n URLs contain two that are taken for one with a probability of at most n² / 2¹²⁹: less than 10⁻¹⁸ for ten
-billion. The URLs themselves are the store's affair. Host names are few, and are kept.
+Kept is a hash of 128 bits per URL (16 bytes), its host (4 bytes), and its place in a table of ids (5 to 6 bytes). A
+place has 32 bits; those that the id does not need hold a *tag*, the first bits of the hash, so that few hashes are
+looked at in vain. The hash is SipHash-2-4 under a secret random key, so nobody who writes a page can choose URLs that
+collide, or that crowd the table; n URLs contain two that are taken for one with a probability of at most n² / 2¹²⁹:
+less than 10⁻¹⁸ for ten billion. The URLs themselves are the store's affair. Host names are few, and are kept.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.arrays import grown
+from orienteer.arrays import grown, zeros
 from orienteer.errors import InputError
+from orienteer.frontier.host_heaps import MAX_PAGES
 from orienteer.frontier.siphash import siphash128
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import inlined, kernel
 
-_MAX_LOAD = 0.7
+_MAX_LOAD, _GROWTH = 0.85, 1.2
+_MAX_URLS = MAX_PAGES - 1
 _LINES_AT_ONCE = 1 << 12
 
 # Places in `counts`.
@@ -49,8 +53,8 @@ class SeenUrls:
         self._key: NDArray[np.uint64] = np.array(np.frombuffer(key, "<u8"), np.uint64)
         self._counts: NDArray[np.int64] = np.zeros(2, np.int64)
         self._digests: NDArray[np.uint64] = np.zeros(2 * 1024, np.uint64)
-        self._table: NDArray[np.uint32] = np.zeros(2048, np.uint32)  # 1 + page, 0 where nothing stands
-        self._hosts: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self._table: NDArray[np.uint32] = np.zeros(2048, np.uint32)  # a tag and 1 + page, 0 where nothing stands
+        self.page_hosts = PageHosts()
         self._host_digests: NDArray[np.uint64] = np.zeros(2 * 64, np.uint64)
         self._host_table: NDArray[np.uint32] = np.zeros(128, np.uint32)
         self._names: NDArray[np.uint8] = np.zeros(1024, np.uint8)
@@ -66,7 +70,7 @@ class SeenUrls:
     @property
     def hosts(self) -> NDArray[np.int32]:
         """The host of every page; a view of the pages seen so far."""
-        return self._hosts[: len(self)]
+        return self.page_hosts.array[: len(self)]
 
     @property
     def host_names(self) -> UrlTable:
@@ -122,16 +126,17 @@ class SeenUrls:
         hashes = np.empty((len(spans), 2), np.uint64)
         self._make_room(len(spans), n_bytes)
         n_new = _number(
-            self._key, text, spans, self._counts, self._digests, self._table, self._hosts,
+            self._key, text, spans, self._counts, self._digests, self._table, self.page_hosts.array,
             self._host_digests, self._host_table, self._names, self._name_offsets, hashes, ids, new,
         )  # fmt: skip
         return ids, new[:n_new]
 
     def _make_room(self, n_new: int, n_bytes: int) -> None:
         n_urls, n_hosts = len(self) + n_new, self.n_hosts + n_new
-        if n_urls >= 2**32 - 1:
-            raise InputError("more than 4,294,967,294 distinct URLs: page ids are 32 bits wide")
-        self._digests, self._hosts = grown(self._digests, 2 * n_urls), grown(self._hosts, n_urls)
+        if n_urls > _MAX_URLS:
+            raise InputError(f"more than {_MAX_URLS:,} distinct URLs: page ids are 31 bits wide")
+        self._digests = grown(self._digests, 2 * n_urls)
+        self.page_hosts.know(n_urls)
         self._host_digests = grown(self._host_digests, 2 * n_hosts)
         self._names = grown(self._names, int(self._name_offsets[self.n_hosts]) + n_bytes)
         self._name_offsets = grown(self._name_offsets, n_hosts + 1)
@@ -156,7 +161,7 @@ def _roomy(table: NDArray[np.uint32], digests: NDArray[np.uint64], n: int, n_wan
     """The table, or a larger one that has room for so many."""
     if n_wanted <= _MAX_LOAD * len(table):
         return table
-    larger = np.zeros(1 << int(n_wanted / _MAX_LOAD).bit_length(), np.uint32)
+    larger = zeros(int(max(n_wanted / _MAX_LOAD, _GROWTH * len(table))) + 1, np.uint32)
     _fill(larger, digests, n)
     return larger
 
@@ -196,34 +201,66 @@ def _find_lines(text: Any, start: int, spans: Any) -> Any:
     return n_lines, start
 
 
+@inlined
+def _id_bits(table: Any) -> Any:
+    """How many bits of a place in the table an id takes; one more than an id is at most the number of places."""
+    n = 1
+    while len(table) >> n:
+        n += 1
+    return n
+
+
+@inlined
+def _home(table: Any, low: Any) -> Any:
+    """Where a hash belongs if nothing stands there."""
+    return np.int64(((np.uint64(low) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32))
+
+
+@inlined
+def _tag(high: Any, id_bits: int) -> Any:
+    return np.int64((np.uint64(high) >> np.uint64(32)) >> np.uint64(id_bits))
+
+
 @kernel
-def _slot(table: Any, digests: Any, low: Any, high: Any) -> Any:
+def _slot(table: Any, digests: Any, low: Any, high: Any, id_bits: int) -> Any:
     """The slot of a hash, or the empty one where it belongs."""
-    mask = np.uint64(len(table) - 1)
-    slot = low & mask
+    slot, tag = _home(table, low), _tag(high, id_bits)
     while table[slot] != 0:
-        at = 2 * (np.int64(table[slot]) - 1)
-        if digests[at] == low and digests[at + 1] == high:
-            break
-        slot = (slot + np.uint64(1)) & mask
+        if np.int64(table[slot]) >> id_bits == tag:
+            at = 2 * _id(table, slot, id_bits)
+            if digests[at] == low and digests[at + 1] == high:
+                break
+        slot = slot + 1 if slot + 1 < len(table) else 0
     return slot
+
+
+@inlined
+def _id(table: Any, slot: Any, id_bits: int) -> Any:
+    """The id in a slot; -1 if it is empty."""
+    return (np.int64(table[slot]) & ((1 << id_bits) - 1)) - 1
+
+
+@inlined
+def _set(table: Any, slot: Any, high: Any, number: Any, id_bits: int) -> None:
+    table[slot] = (_tag(high, id_bits) << id_bits) | (number + 1)
 
 
 @kernel
 def _fill(table: Any, digests: Any, n: int) -> None:
     """Enter the first n hashes, which are all different, into an empty table."""
-    mask = np.uint64(len(table) - 1)
+    id_bits = _id_bits(table)
     for k in range(n):
-        slot = digests[2 * k] & mask
+        slot = _home(table, digests[2 * k])
         while table[slot] != 0:
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = k + 1
+            slot = slot + 1 if slot + 1 < len(table) else 0
+        _set(table, slot, digests[2 * k + 1], k, id_bits)
 
 
 @kernel
 def _find(key: Any, text: Any, table: Any, digests: Any) -> Any:
     low, high = siphash128(key, text, 0, len(text))
-    return np.int64(table[_slot(table, digests, low, high)]) - 1
+    id_bits = _id_bits(table)
+    return _id(table, _slot(table, digests, low, high, id_bits), id_bits)
 
 
 @kernel
@@ -238,19 +275,19 @@ def _number(
     """
     for k in range(len(spans)):
         hashes[k, 0], hashes[k, 1] = siphash128(key, text, spans[k, _START], spans[k, _END])
-    mask = np.uint64(len(table) - 1)
+    id_bits = _id_bits(table)
     for k in range(len(spans)):
-        ids[k] = table[hashes[k, 0] & mask]
+        ids[k] = _id(table, _home(table, hashes[k, 0]), id_bits)
     for k in range(len(spans)):
-        new[k] = digests[2 * max(ids[k] - 1, 0)] & np.uint64(1)
+        new[k] = np.uint64(digests[2 * max(ids[k], 0)]) & np.uint64(1)
     n_new = 0
     for k in range(len(spans)):
         low, high = hashes[k, 0], hashes[k, 1]
-        slot = _slot(table, digests, low, high)
+        slot = _slot(table, digests, low, high, id_bits)
         if table[slot] == 0:
             page = counts[_URLS]
             counts[_URLS] += 1
-            table[slot] = page + 1
+            _set(table, slot, high, page, id_bits)
             digests[2 * page], digests[2 * page + 1] = low, high
             hosts[page] = _host(
                 key, text, spans[k, _HOST_START], spans[k, _HOST_END], counts,
@@ -258,7 +295,7 @@ def _number(
             )  # fmt: skip
             new[n_new] = k
             n_new += 1
-        ids[k] = np.int64(table[slot]) - 1
+        ids[k] = _id(table, slot, id_bits)
     return n_new
 
 
@@ -269,14 +306,15 @@ def _host(
 ) -> Any:  # fmt: skip
     """The id of a host; a new one is entered, and its name kept."""
     low, high = siphash128(key, text, start, end)
-    slot = _slot(table, digests, low, high)
+    id_bits = _id_bits(table)
+    slot = _slot(table, digests, low, high, id_bits)
     if table[slot] == 0:
         host = counts[_HOSTS]
         counts[_HOSTS] += 1
-        table[slot] = host + 1
+        _set(table, slot, high, host, id_bits)
         digests[2 * host], digests[2 * host + 1] = low, high
         first = offsets[host]
         for k in range(end - start):
             names[first + k] = text[start + k]
         offsets[host + 1] = first + end - start
-    return np.int64(table[slot]) - 1
+    return _id(table, slot, id_bits)

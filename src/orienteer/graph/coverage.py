@@ -46,7 +46,8 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
-from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
+from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R, row_of
+from orienteer.graph.sparse import Sparse, number_of
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import inlined, kernel
 from orienteer.notebook import facts_html
@@ -56,6 +57,10 @@ UPPER_SUPPOSES = "no page that was not fetched is another name of a fetched one"
 
 # In `mass`, beside R, Q and D: behind links that are not known; and on blocked pages, which is also counted in R.
 U, B = 3, 4
+
+# What is known of a page, in one byte: fetched; can never be fetched (then it is not fetched); another name of its only
+# link; some of its links are not known, and their number is in `unknown`; waits to be pushed.
+FETCHED, BLOCKED, ALIAS, UNKNOWN, ACTIVE = 1, 2, 4, 8, 16
 
 NEVER = 2.0  # a coverage that nothing proves
 
@@ -153,9 +158,9 @@ def certificate(
     """
     expect_graph(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
-    coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
+    coverage.set_aliases(page_ids("aliases", aliases, graph.n_pages))
     if n_unknown is not None:
-        coverage.n_unknown[:] = n_unknown
+        coverage.leave_unknown(np.broadcast_to(np.asarray(n_unknown), graph.n_pages))
     links = Links.of(graph)
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
@@ -178,16 +183,68 @@ class Coverage:
         self.damping = damping
         self.hidden = 1.0 - known_trust
         self.p = trust * known_trust
-        self.fetched = np.zeros(len(trust), np.bool_)
-        self.blocked = np.zeros(len(trust), np.bool_)  # none of them is fetched
-        self.alias = np.zeros(len(trust), np.bool_)
-        self.n_unknown = np.zeros(len(trust), np.int32)
+        self.flags = np.zeros(len(trust), np.uint8)
+        self.unknown = Sparse(np.int32)  # links that are not known, where there are any
         self.counts_visits = counts_visits
         self.visits = np.zeros(len(trust) if counts_visits else 0)  # the mass that was pushed from each page
-        self._is_active = np.zeros(len(trust), np.bool_)
-        self._active = np.empty(len(trust), np.uint32)
+        self._active: NDArray[np.uint32] = np.empty(1024, np.uint32)  # a ring with a place for every fetched page
+        self.n_fetched = 0  # or more, where pages were named twice
         self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0, 0.0])
         self.work = np.zeros(5, np.int64)
+
+    @property
+    def fetched(self) -> NDArray[np.bool_]:
+        """Which pages are fetched; this and the like are made anew each time, and changing them changes nothing."""
+        return self._having(FETCHED)
+
+    @property
+    def blocked(self) -> NDArray[np.bool_]:
+        return self._having(BLOCKED)
+
+    @property
+    def alias(self) -> NDArray[np.bool_]:
+        return self._having(ALIAS)
+
+    @property
+    def n_unknown(self) -> NDArray[np.int32]:
+        numbers = np.zeros(len(self.p), np.int32)
+        pages, values = self.unknown.items()
+        numbers[pages] = values
+        numbers.setflags(write=False)
+        return numbers
+
+    def _having(self, flag: int) -> NDArray[np.bool_]:
+        mask: NDArray[np.bool_] = (self.flags & flag) != 0
+        mask.setflags(write=False)
+        return mask
+
+    def is_blocked(self, page: int) -> bool:
+        return page < len(self.flags) and bool(self.flags[page] & BLOCKED)
+
+    def is_alias(self, page: int) -> bool:
+        return page < len(self.flags) and bool(self.flags[page] & ALIAS)
+
+    def set_aliases(self, pages: Any) -> None:
+        """These pages (ids, a mask, one page) are other names of their only links."""
+        self.flags[pages] |= np.uint8(ALIAS)
+
+    def set_unknown(self, pages: Any, numbers: Any) -> None:
+        """So many links of these pages, all different, are not known."""
+        self.flags[pages] |= np.uint8(UNKNOWN)
+        self.unknown.set(pages, numbers)
+
+    def leave_unknown(self, numbers: NDArray[Any]) -> None:
+        """The same for every page."""
+        pages = np.flatnonzero(numbers)
+        self.set_unknown(pages, numbers[pages])
+
+    def take_row(self, page: int, other: Coverage) -> None:
+        """Take over what another one knows of a page: whether it is another name, and how many links are not known."""
+        if page < len(other.flags):
+            kept = UNKNOWN | ALIAS
+            self.flags[page] = (self.flags[page] & ~np.uint8(kept)) | (other.flags[page] & kept)
+            if other.flags[page] & UNKNOWN:
+                self.unknown.set(page, other.unknown.get(page))
 
     @property
     def n_pushes(self) -> int:
@@ -200,11 +257,7 @@ class Coverage:
     def know(self, n_pages: int) -> None:
         """Make room for pages that have become known; they hold no mass yet."""
         if n_pages > len(self.p):
-            self._straighten()
-            self.p, self._active = grown(self.p, n_pages), grown(self._active, n_pages)
-            self.fetched, self.alias = grown(self.fetched, n_pages), grown(self.alias, n_pages)
-            self.blocked, self.n_unknown = grown(self.blocked, n_pages), grown(self.n_unknown, n_pages)
-            self._is_active = grown(self._is_active, n_pages)
+            self.p, self.flags = grown(self.p, n_pages), grown(self.flags, n_pages)
             if self.counts_visits:
                 self.visits = grown(self.visits, n_pages)
 
@@ -214,6 +267,10 @@ class Coverage:
         Those after the one that sufficed are not counted.
         """
         target = until if isinstance(until, Target) else Target(until)
+        self.n_fetched += len(pages)
+        if self.n_fetched > len(self._active):
+            self._straighten()
+            self._active = grown(self._active, self.n_fetched)
         done = 0
         while done < len(pages):
             done, answer = _fetch_until(links, pages, done, target, *self._arrays())
@@ -225,8 +282,8 @@ class Coverage:
 
     def block(self, pages: NDArray[Any]) -> None:
         """These pages can never be fetched; what was fetched already stays so."""
-        new = np.unique(pages[~(self.fetched[pages] | self.blocked[pages])])
-        self.blocked[new] = True
+        new = np.unique(pages[self.flags[pages] & (FETCHED | BLOCKED) == 0])
+        self.flags[new] |= np.uint8(BLOCKED)
         self.mass[B] += self.p[new].sum()
 
     def proves(self, links: Links, target: Target) -> bool:
@@ -237,7 +294,8 @@ class Coverage:
         """The same pages fetched, pushed from the start: their links are not what they were taken for."""
         new = Coverage(trust, self.damping, 1.0 - self.hidden, self.counts_visits)
         new.know(len(self.p))
-        new.alias[: len(self.p)], new.n_unknown[: len(self.p)] = self.alias, self.n_unknown
+        new.flags[: len(self.p)] = self.flags & (ALIAS | UNKNOWN)
+        new.unknown.set(*self.unknown.items())
         new.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
         new.block(np.flatnonzero(self.blocked))
         return new
@@ -262,8 +320,8 @@ class Coverage:
 
     def _arrays(self) -> tuple[Any, ...]:
         return (
-            self.p, self.fetched, self.blocked, self.alias, self.n_unknown, self.visits, self._is_active, self._active,
-            self.mass, self.work, self.damping,
+            self.p, self.flags, self.unknown.keys, self.unknown.values, self.visits, self._active, self.mass, self.work,
+            self.damping,
         )  # fmt: skip
 
     def _straighten(self) -> None:
@@ -300,8 +358,9 @@ class Coverage:
 
     def _recount(self) -> None:
         """Sum the mass anew."""
-        self.mass[Q] = self.p[self.fetched].sum()
-        self.mass[R] = self.p[~self.fetched].sum() + self.hidden
+        fetched = self.fetched
+        self.mass[Q] = self.p[fetched].sum()
+        self.mass[R] = self.p[~fetched].sum() + self.hidden
         self.mass[B] = self.p[self.blocked].sum()
 
 
@@ -336,49 +395,61 @@ def _may_be_proved(target: Any, mass: Any, damping: float) -> Any:
     return may_be_impossible and of_reachable >= target.last_resort
 
 
+@kernel
+def n_unknown_of(flags: Any, unknown_pages: Any, unknown: Any, page: Any) -> Any:
+    """How many links of a page are not known; NOBODY_KNOWS where nobody knows."""
+    if flags[page] & UNKNOWN:
+        return number_of(unknown_pages, unknown, np.int64(page), 0)
+    return 0
+
+
 @inlined
 def _wait(page: Any, active: Any, work: Any) -> None:
-    """Put a page at the end of the ring; it has a place for every page, and holds each at most once."""
+    """Put a page at the end of the ring; it has a place for every fetched page, and holds each at most once."""
     active[(work[_FIRST] + work[_ACTIVE]) % len(active)] = page
     work[_ACTIVE] += 1
 
 
 @kernel
 def _push(
-    page: Any, links: Any, p: Any, fetched: Any, blocked: Any, alias: Any, n_unknown: Any, visits: Any, is_active: Any,
-    active: Any, mass: Any, work: Any, damping: float,
+    page: Any, links: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any, active: Any, mass: Any,
+    work: Any, damping: float,
 ) -> None:  # fmt: skip
     """Push a fetched page whose mass is counted in Q."""
     amount = p[page]
     p[page] = 0.0
     mass[Q] -= amount
     work[PUSHES] += 1
-    start, end = links.starts[page], links.ends[page]
-    passed_on = amount if alias[page] else damping * amount
-    if len(visits) > 0 and not alias[page]:
+    row = row_of(links, page)
+    start, end = links.offsets[row], links.offsets[row + 1]
+    is_alias = flags[page] & ALIAS
+    passed_on = amount if is_alias else damping * amount
+    if len(visits) > 0 and not is_alias:
         visits[page] += amount
-    if n_unknown[page] == NOBODY_KNOWS:
+    n_unknown = n_unknown_of(flags, unknown_pages, unknown, page)
+    if n_unknown == NOBODY_KNOWS:
         mass[U] += passed_on
         return
-    n_links = end - start + n_unknown[page]
+    n_links = end - start + n_unknown
     if n_links == 0:
         mass[D] += amount
         return
     work[LINKS] += end - start
     share = passed_on / n_links
-    mass[U] += share * n_unknown[page]
+    mass[U] += share * n_unknown
     to_fetched, to_unfetched, to_blocked = 0.0, 0.0, 0.0
     for k in range(start, end):
         target = links.targets[k]
         p[target] += share
-        if fetched[target]:
+        known = flags[target]
+        if known & FETCHED:
             to_fetched += share
-            if not is_active[target]:
-                is_active[target] = True
+            if not known & ACTIVE:
+                flags[target] = known | ACTIVE
                 _wait(target, active, work)
         else:
             to_unfetched += share
-            if blocked[target]:
+            if known & BLOCKED:
                 to_blocked += share
     mass[Q] += to_fetched
     mass[R] += to_unfetched
@@ -387,8 +458,8 @@ def _push(
 
 @kernel
 def _push_active(
-    links: Any, goal: float, target: Any, p: Any, fetched: Any, blocked: Any, alias: Any, n_unknown: Any,
-    visits: Any, is_active: Any, active: Any, mass: Any, work: Any, damping: float,
+    links: Any, goal: float, target: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any,
+    active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
     """Push fetched pages until Q is within the goal, or it is decided whether the target is proved.
 
@@ -412,37 +483,33 @@ def _push_active(
             work[_FIRST] = (work[_FIRST] + 1) % len(active)
             work[_ACTIVE] -= 1
             if p[page] > threshold:
-                is_active[page] = False
-                _push(
-                    page, links, p, fetched, blocked, alias, n_unknown, visits, is_active, active, mass, work, damping
-                )
+                flags[page] &= ~ACTIVE
+                _push(page, links, p, flags, unknown_pages, unknown, visits, active, mass, work, damping)
             else:
                 _wait(page, active, work)
 
 
 @kernel
 def _fetch_until(
-    links: Any, pages: Any, first: int, target: Any, p: Any, fetched: Any, blocked: Any, alias: Any, n_unknown: Any,
-    visits: Any, is_active: Any, active: Any, mass: Any, work: Any, damping: float,
+    links: Any, pages: Any, first: int, target: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any,
+    active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
     """Count pages from `first` on as fetched; (pages counted, whether the target is proved by then, or not decided)."""
     is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
     for k in range(first, len(pages)):
         page = pages[k]
-        if fetched[page]:
+        if flags[page] & FETCHED:
             continue
-        fetched[page] = True
-        if blocked[page]:
-            blocked[page] = False
+        if flags[page] & BLOCKED:
             mass[B] -= p[page]
+        flags[page] = (flags[page] & ~BLOCKED) | FETCHED
         mass[R] -= p[page]
         mass[Q] += p[page]
-        _push(page, links, p, fetched, blocked, alias, n_unknown, visits, is_active, active, mass, work, damping)
+        _push(page, links, p, flags, unknown_pages, unknown, visits, active, mass, work, damping)
         if is_wanted:
             answer = _push_active(
-                links, _DECIDED, target, p, fetched, blocked, alias, n_unknown, visits, is_active, active, mass, work,
-                damping,
-            )  # fmt: skip
+                links, _DECIDED, target, p, flags, unknown_pages, unknown, visits, active, mass, work, damping
+            )
             if answer != _OPEN:
                 return k + 1, answer
     return len(pages), _OPEN

@@ -1,8 +1,9 @@
 """The graph of a crawl while it grows: pages become known, are fetched, and bring their links.
 
-A page's links stand in one run of `targets`, from `starts[page]` to `ends[page]`; a page not fetched yet has an empty
-run. Kernels that take (starts, ends, targets) therefore work on a frozen graph and on a growing one alike. A page that
-is fetched again gets a new run; the old one stays behind unused until `freeze`.
+Most known pages of a crawl are never fetched. So only fetched pages have a *row*: `rows[page]` is its number, 0 for a
+page without one, and its links are `targets[offsets[row]:offsets[row + 1]]`; row 0 is empty. Kernels read links through
+`graph/push.Links`, from a frozen graph and a growing one alike. A page that is fetched again gets a new row; the old
+one stays behind unused until `freeze`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph, page_ids
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import allocating_kernel
+
+# Places in `counts`: rows (the empty one among them), targets in use, links of the rows that count.
+_ROWS, _USED, _LINKS = range(3)
 
 
 class GrowingGraph:
@@ -30,42 +35,60 @@ class GrowingGraph:
     (3, 2, [1, 2])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: PageHosts | None = None) -> None:
+        """`hosts` are those of the pages, if somebody else knows them already."""
         self.n_pages = 0
-        self.n_links = 0
-        self._starts: NDArray[np.int64] = np.zeros(1024, np.int64)
-        self._ends: NDArray[np.int64] = np.zeros(1024, np.int64)
-        self._fetched: NDArray[np.bool_] = np.zeros(1024, np.bool_)
-        self._hosts: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self.page_hosts = hosts or PageHosts()
+        self._rows: NDArray[np.uint32] = np.zeros(1024, np.uint32)
+        self._offsets: NDArray[np.int64] = np.zeros(1024, np.int64)
         self._targets: NDArray[np.uint32] = np.empty(4096, np.uint32)
-        self._used = 0
+        self._counts: NDArray[np.int64] = np.array([1, 0, 0])
+
+    @property
+    def n_links(self) -> int:
+        return int(self._counts[_LINKS])
+
+    @property
+    def rows(self) -> NDArray[np.uint32]:
+        return self._rows[: self.n_pages]
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Of the rows, not of the pages."""
+        return self._offsets[: self._counts[_ROWS] + 1]
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        return self._starts[: self.n_pages]
+        """Where the links of each page begin; made anew each time."""
+        return self._offsets[self.rows]
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        return self._ends[: self.n_pages]
+        """Where they end; made anew each time."""
+        return self._offsets[self.rows.astype(np.int64) + 1]
 
     @property
     def fetched(self) -> NDArray[np.bool_]:
-        """Which pages have been fetched (their links are known, if only as none)."""
-        return self._fetched[: self.n_pages]
+        """Which pages have been fetched (their links are known, if only as none); made anew each time."""
+        is_fetched: NDArray[np.bool_] = self.rows != 0
+        return is_fetched
+
+    def is_fetched(self, page: int) -> bool:
+        return bool(self._rows[page])
 
     @property
     def hosts(self) -> NDArray[np.int32]:
         """The host of every page; 0 until `set_hosts` says otherwise."""
-        return self._hosts[: self.n_pages]
+        return self.page_hosts.array[: self.n_pages]
 
     def set_hosts(self, pages: ArrayLike, hosts: ArrayLike) -> None:
         """Say on which hosts these known pages are."""
-        self._hosts[page_ids("pages", pages, self.n_pages)] = hosts
+        self.page_hosts.set(page_ids("pages", pages, self.n_pages), hosts)
 
     @property
     def targets(self) -> NDArray[np.uint32]:
-        """All runs, one after the other; a view that is good until the next `add`."""
-        return self._targets[: self._used]
+        """All rows, one after the other; a view that is good until the next `add`."""
+        return self._targets[: self._counts[_USED]]
 
     def know(self, n_pages: int) -> None:
         """Make the pages below `n_pages` known."""
@@ -73,14 +96,19 @@ class GrowingGraph:
             raise InputError(f"{n_pages:,} pages: a graph has at most {csr.MAX_PAGES - 1:,}")
         if n_pages <= self.n_pages:
             return
-        self._starts, self._ends = grown(self._starts, n_pages), grown(self._ends, n_pages)
-        self._fetched, self._hosts = grown(self._fetched, n_pages), grown(self._hosts, n_pages)
+        self._rows = grown(self._rows, n_pages)
+        self.page_hosts.know(n_pages)
         self.n_pages = n_pages
 
     def add(self, page: int, targets: ArrayLike) -> None:
         """`page` was fetched and links to `targets`; repeats and self-links are dropped, new pages become known."""
-        ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
-        self._append(page_ids("pages", [page], csr.MAX_PAGES - 1), np.array([0, len(ids)]), ids)
+        if not 0 <= page < csr.MAX_PAGES - 1:
+            page_ids("pages", [page], csr.MAX_PAGES - 1)
+        if isinstance(targets, np.ndarray) and targets.dtype == np.uint32 and targets.ndim == 1:
+            ids = targets  # checked by `know`
+        else:
+            ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
+        self._append(np.array([page], np.uint32), np.array([0, len(ids)]), ids, page)
 
     def add_batch(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> None:
         """Several fetched pages at once: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
@@ -89,26 +117,27 @@ class GrowingGraph:
         rows = np.asarray(offsets, np.int64)
         if len(rows) != len(sources) + 1 or rows[0] != 0 or rows[-1] != len(ids) or (np.diff(rows) < 0).any():
             raise InputError("offsets: expected one more than pages, from 0 up to the number of targets")
-        self._append(sources, rows, ids)
-
-    def _append(self, sources: NDArray[Any], rows: NDArray[np.int64], ids: NDArray[Any]) -> None:
         if len(sources):
-            self.know(max(int(sources.max()), int(ids.max(initial=0))) + 1)
-        self._targets = grown(self._targets, self._used + len(ids))
-        added, self._used = _append_rows(sources, rows, ids, self._targets, self._used, self._starts, self._ends)
-        self.n_links += added
-        self._fetched[sources] = True
+            self._append(sources, rows, ids, int(sources.max()))
+
+    def _append(self, sources: NDArray[Any], rows: NDArray[np.int64], ids: NDArray[Any], highest: int) -> None:
+        self._rows = grown(self._rows, highest + 1)
+        self._targets = grown(self._targets, int(self._counts[_USED]) + len(ids))
+        self._offsets = grown(self._offsets, int(self._counts[_ROWS]) + len(sources) + 1)
+        linked = _append_rows(sources, rows, ids, self._rows, self._offsets, self._targets, self._counts)
+        self.know(max(highest, linked) + 1)
 
     def links(self, page: int) -> NDArray[np.uint32]:
         """The links of `page`, in increasing order; none for a page that was not fetched."""
-        return self._targets[self._starts[page] : self._ends[page]]
+        row = int(self._rows[page])
+        return self._targets[self._offsets[row] : self._offsets[row + 1]]
 
     def batch(self, pages: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         """The links of these pages as one CSR batch: (offsets, targets)."""
-        ids = page_ids("pages", pages, self.n_pages)
-        offsets = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self._ends[ids] - self._starts[ids], out=offsets[1:])
-        return offsets, _gathered(ids, self._starts, self._ends, self._targets, offsets)
+        rows = self._rows[page_ids("pages", pages, self.n_pages)].astype(np.int64)
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(self._offsets[rows + 1] - self._offsets[rows], out=offsets[1:])
+        return offsets, _gathered(rows, self._offsets, self._targets, offsets)
 
     def freeze(self, hosts: ArrayLike | None = None, urls: Iterable[str] | None = None) -> LinkGraph:
         """The graph as it is now."""
@@ -124,28 +153,32 @@ class GrowingGraph:
 
 @allocating_kernel
 def _append_rows(
-    pages: Any, offsets: Any, targets: Any, out: Any, used: int, starts: Any, ends: Any
-) -> tuple[int, int]:
-    """Append each page's row to `out`, sorted, without repeats and self-links; (links gained, where `out` ends now)."""
-    gained = 0
+    pages: Any, given: Any, links: Any, rows: Any, offsets: Any, targets: Any, counts: Any
+) -> Any:  # fmt: skip
+    """Append each page's links as a row, sorted, without repeats and self-links; the highest page linked to, or -1."""
+    used, highest = counts[_USED], np.int64(-1)
     for k in range(len(pages)):
         page = pages[k]
-        row = np.sort(targets[offsets[k] : offsets[k + 1]])
-        gained -= ends[page] - starts[page]
-        starts[page] = used
+        row = np.sort(links[given[k] : given[k + 1]])
+        if len(row):
+            highest = max(highest, np.int64(row[-1]))
+        start = used
         for target in row:
-            if target != page and (used == starts[page] or out[used - 1] != target):
-                out[used] = target
+            if target != page and (used == start or targets[used - 1] != target):
+                targets[used] = target
                 used += 1
-        ends[page] = used
-        gained += used - starts[page]
-    return gained, used
+        old = np.int64(rows[page])
+        counts[_LINKS] += used - start - (offsets[old + 1] - offsets[old])
+        rows[page] = counts[_ROWS]
+        counts[_ROWS] += 1
+        offsets[counts[_ROWS]] = used
+    counts[_USED] = used
+    return highest
 
 
 @allocating_kernel
-def _gathered(pages: Any, starts: Any, ends: Any, targets: Any, offsets: Any) -> Any:
-    out = np.empty(offsets[-1], np.uint32)
-    for k in range(len(pages)):
-        page = pages[k]
-        out[offsets[k] : offsets[k + 1]] = targets[starts[page] : ends[page]]
+def _gathered(rows: Any, offsets: Any, targets: Any, out_offsets: Any) -> Any:
+    out = np.empty(out_offsets[-1], np.uint32)
+    for k in range(len(rows)):
+        out[out_offsets[k] : out_offsets[k + 1]] = targets[offsets[rows[k]] : offsets[rows[k] + 1]]
     return out

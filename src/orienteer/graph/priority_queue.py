@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import zeros
 from orienteer.kernel import inlined, kernel
 
 _SHIFT = 52 - 6
@@ -61,15 +62,18 @@ def with_room(queue: PriorityQueue, n_entries: int) -> PriorityQueue:
     pool, heap = queue
     n_chunks = (len(pool) - _CHUNKS) // _CHUNK
     if int(pool[_USED]) + n_entries >= n_chunks + int(pool[_N_FREE]):
-        pool = _enlarged(pool, _CHUNKS + _CHUNK * (n_chunks * 3 // 2 + n_entries + 1))
+        pool = _enlarged(
+            pool, _CHUNKS + _CHUNK * int(pool[_USED]), _CHUNKS + _CHUNK * (n_chunks * 3 // 2 + n_entries + 1)
+        )
     if 2 * (int(pool[_HEAP]) + n_entries + _CHUNK) >= len(heap):
-        heap = _enlarged(heap, 2 * (len(heap) + n_entries + _CHUNK))
+        heap = _enlarged(heap, 2 * int(pool[_HEAP]), 2 * (len(heap) + n_entries + _CHUNK))
     return PriorityQueue(pool, heap)
 
 
-def _enlarged(array: NDArray[Any], room: int) -> NDArray[Any]:
-    larger = np.empty(room, array.dtype)
-    larger[: len(array)] = array
+def _enlarged(array: NDArray[Any], n_used: int, room: int) -> NDArray[Any]:
+    """What was never used is not touched, and so takes no memory."""
+    larger = zeros(room, array.dtype)
+    larger[:n_used] = array[:n_used]
     return larger
 
 

@@ -43,6 +43,8 @@ REACHED = -3  # the target coverage is proved
 _NEGLIGIBLE = 1e-18  # of all mass, on the best page: what is left to push proves nothing more
 _TINY = 1e-300  # what a page gets at least when it is first linked to: 0 would say that it is not known
 
+_ONE_FOR_EACH_PAGE = np.empty(0, np.uint32)
+
 # What a page is to the kernels: not fetched; fetched, so it can be pushed; never to be fetched, so it keeps its mass.
 UNFETCHED, FETCHED, LOST = range(3)
 
@@ -58,15 +60,28 @@ class PushRule(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The links of fetched pages: page i's are `targets[starts[i]:ends[i]]`."""
+    """The links of fetched pages: those in row r are `targets[offsets[r]:offsets[r + 1]]`; `row_of` says whose.
 
-    starts: Any
-    ends: Any
+    `rows` is empty where every page has a row, of its own number.
+    """
+
+    rows: Any
+    offsets: Any
     targets: Any
 
     @classmethod
     def of(cls, web: LinkGraph | GrowingGraph) -> Links:
-        return cls(web.starts, web.ends, web.targets)
+        rows = web.rows if isinstance(web, GrowingGraph) else _ONE_FOR_EACH_PAGE
+        return cls(rows, web.offsets, web.targets)
+
+    @property
+    def n_pages(self) -> int:
+        return len(self.rows) or len(self.offsets) - 1
+
+
+@inlined
+def row_of(links: Any, page: Any) -> Any:
+    return np.int64(links.rows[page]) if len(links.rows) > 0 else np.int64(page)
 
 
 @inlined
@@ -86,7 +101,8 @@ def push(
     p[page] = 0.0
     mass[Q] -= amount
     work[PUSHES] += 1
-    start, end, targets = links.starts[page], links.ends[page], links.targets
+    row = row_of(links, page)
+    start, end, targets = links.offsets[row], links.offsets[row + 1], links.targets
     is_dangling = start == end
     if is_dangling:
         if rule.closed:
@@ -150,7 +166,8 @@ def push_waiting(
             return np.int64(LACKS_ROOM)
         if other == NONE or not _comes_first(other, page, p, rule):
             return page
-        degree = max(links.ends[other] - links.starts[other], len(trusted))
+        row = row_of(links, other)
+        degree = max(links.offsets[row + 1] - links.offsets[row], len(trusted))
         if lacks_room(known_pool, known_heap, degree) or lacks_room(waiting_pool, waiting_heap, degree):
             return np.int64(LACKS_ROOM)
         drop_best(waiting_pool, waiting_heap)
@@ -164,6 +181,23 @@ def fetch(page: Any, p: Any, state: Any, mass: Any) -> None:
     state[page] = FETCHED
     mass[R] -= p[page]
     mass[Q] += p[page]
+
+
+@kernel
+def push_fetched(
+    page: Any, links: Any, trusted: Any, trust: Any, p: Any, bits: Any, state: Any, mass: Any,
+    work: Any, touched: Any, rule: Any,
+    known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
+) -> Any:  # fmt: skip
+    """A page was fetched: push it, and then others as far as the rule asks; what `push_waiting` answers.
+
+    There must be room for the links of the page.
+    """
+    fetch(page, p, state, mass)
+    push(page, links, trusted, trust, p, bits, state, mass, work, touched, rule,
+         known_pool, known_heap, waiting_pool, waiting_heap)  # fmt: skip
+    return push_waiting(links, trusted, trust, p, bits, state, mass, work, touched, rule,
+                        known_pool, known_heap, waiting_pool, waiting_heap)  # fmt: skip
 
 
 @kernel
@@ -186,7 +220,8 @@ def push_best_first(
             return n_fetched, page
         if n_fetched == limit:
             return n_fetched, np.int64(0)
-        degree = max(links.ends[page] - links.starts[page], len(trusted))
+        row = row_of(links, page)
+        degree = max(links.offsets[row + 1] - links.offsets[row], len(trusted))
         if lacks_room(known_pool, known_heap, degree) or lacks_room(waiting_pool, waiting_heap, degree):
             return n_fetched, np.int64(LACKS_ROOM)
         drop_best(known_pool, known_heap)

@@ -9,7 +9,7 @@
 N counts all distinct links of the page, to fetched pages too (what would go to them is dropped). No fetched page is
 ever looked at again: one pass over every link.
 
-`spread_best_first` is the whole crawl in one loop; `spread_rows` is one step of it for a crawl that fetches for real.
+`spread_best_first` is the whole crawl in one loop; `spread_row` is one step of it for a crawl that fetches for real.
 Both give a page's targets the shares of `_shares`, in the same order of additions, so their priorities are equal.
 """
 
@@ -121,28 +121,25 @@ def spread_best_first(
 
 
 @kernel
-def spread_rows(
-    pages: Any, starts: Any, ends: Any, targets: Any, hosts: Any, host_starts: Any, rule: Any, priority: Any,
-    touched: Any,
+def spread_row(
+    page: int, links: Any, hosts: Any, host_starts: Any, rule: Any, priority: Any, touched: Any
 ) -> Any:  # fmt: skip
-    """The same for pages that were fetched elsewhere: update priorities, list the targets touched; their number."""
+    """The same for a page that was fetched elsewhere: update priorities, list the targets touched; their number."""
+    amount = priority[page]
+    priority[page] = FETCHED
     n_touched = 0
-    for page in pages:
-        amount = priority[page]
-        priority[page] = FETCHED
-        start, end = starts[page], ends[page]
-        if end == start or amount <= 0.0:
-            continue
-        inside, across, host, first, last = _shares(page, start, end, targets, hosts, host_starts, rule, amount)
-        for k in range(start, end):
-            target = targets[k]
-            if priority[target] >= 0.0:
-                share = inside
-                if inside != across and _leaves_host(target, host, first, last, hosts):
-                    share = across
-                priority[target] += share
-                touched[n_touched] = target
-                n_touched += 1
+    if len(links) == 0 or amount <= 0.0:
+        return n_touched
+    inside, across, host, first, last = _shares(page, 0, len(links), links, hosts, host_starts, rule, amount)
+    for k in range(len(links)):
+        target = links[k]
+        if priority[target] >= 0.0:
+            share = inside
+            if inside != across and _leaves_host(target, host, first, last, hosts):
+                share = across
+            priority[target] += share
+            touched[n_touched] = target
+            n_touched += 1
     return n_touched
 
 

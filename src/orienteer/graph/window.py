@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.push import LINKS, PUSHES
+from orienteer.graph.push import LINKS, PUSHES, row_of
 from orienteer.kernel import kernel
 
 # What a page is: never heard of, linked to, fetched, never to be fetched.
@@ -42,7 +42,8 @@ def sweep(
         p[page] = 0.0
         taken += amount
         work[PUSHES] += 1
-        start, end = links.starts[page], links.ends[page]
+        row = row_of(links, page)
+        start, end = links.offsets[row], links.offsets[row + 1]
         if start == end:
             returned += damping * amount
             continue

@@ -16,6 +16,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -29,6 +30,7 @@ from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport
 from orienteer.imports.importer import Importer, Told
 from orienteer.imports.listed import Listed
+from orienteer.imports.reading_ahead import Answered, ToTell, answer_reading, how_to_read
 from orienteer.imports.seeds import expect_known, guessed_seeds
 from orienteer.imports.sources import Kind, Source, sources_of, stated_seeds
 from orienteer.ledger.intake import Intake
@@ -39,6 +41,8 @@ from orienteer.live.figures import Watch
 from orienteer.live.session import Report, reported
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.stop_reason import StopReason
+from orienteer.processes.how_many import cpu_time_s, sensible_number
+from orienteer.processes.pool import Pool, opened_pool
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.archive import Archive
@@ -63,6 +67,7 @@ def import_crawl(
     kind: str | None = None,
     hooks: Sequence[HookGiven] | None = None,
     settings: _Tables | None = None,
+    processes: int | None = None,
     progress: Progress = silent,
 ) -> ImportReport:
     """Make a crawl folder, or a graph folder, of what others have crawled.
@@ -70,8 +75,9 @@ def import_crawl(
     Seeds that are not named are those that the sources state, or one page of each host. The scope is `host`, if nothing
     else is said. `kind` says what the sources are, where their names do not: "archive", "graph", "urls" or "jobdir".
     `hooks` are run on each page that has its content, as in a crawl. `settings` are tables as in crawl.toml.
+    Pages are read by this many `processes`, for which there is a sensible number; 1: none is started.
     """
-    began, cpu = time.monotonic(), time.process_time()
+    began, cpu = time.monotonic(), cpu_time_s()
     paths = [sources] if isinstance(sources, str | PathLike) else sources
     found = sources_of([Path(path) for path in paths], kind)
     named = [seeds] if isinstance(seeds, str) else list(seeds)
@@ -82,8 +88,8 @@ def import_crawl(
     else:
         given = None if hooks is None else hooks_given(hooks)
         tables = merged(settings or {}, {"scope": {"kind": scope}}, {"crawl": {"hooks": names_of(given)}})
-        report = _Import(found, named, tables, given, progress).run(Path(folder))
-    return replace(report, elapsed_s=time.monotonic() - began, cpu_s=time.process_time() - cpu)
+        report = _Import(found, named, tables, given, processes, progress).run(Path(folder))
+    return replace(report, elapsed_s=time.monotonic() - began, cpu_s=cpu_time_s() - cpu)
 
 
 def _import_graph(source: Path, folder: Path, progress: Progress) -> ImportReport:
@@ -101,11 +107,13 @@ class _Import:
         seeds: list[str],
         tables: _Tables,
         hooks: Sequence[Hook] | None,
+        n_processes: int | None,
         progress: Progress,
     ) -> None:
         self._sources = sources
         self._named = canonical_seeds(seeds)
         self._tables = tables
+        self._n_processes = n_processes
         self._progress = progress
         self._first_plan = self._plan(self._named or (_ANY_PAGE,))  # what is wrong with settings is said at once
         self._hooks = hooks_kept(self._first_plan.crawl.hooks, "settings") if hooks is None else hooks
@@ -130,12 +138,17 @@ class _Import:
         ledger = Ledger(folder, plan)
         intake = Intake(ledger, self._hooks)
         watch = Watch(intake)
-        importer = Importer(intake, watch, collector.collection, spool, self._progress)
-        told = importer.run(self._listed.urls)
+        with self._pool(intake, len(collector.collection)) as pool:
+            told = Importer(intake, watch, collector.collection, spool, pool, self._progress).run(self._listed.urls)
         self._note(ledger, collector.collection)
         ended = replace(reported(ledger, watch, StopReason.IMPORTED), folder=path)
         folder.write_report(ended.as_dict())
         return replace(self._report(ended, collector, told), seeds=seeds, seeds_are_guessed=are_guessed)
+
+    def _pool(self, intake: Intake, n_answers: int) -> AbstractContextManager[Pool[ToTell, Answered]]:
+        """Who reads the answers."""
+        n_processes = sensible_number(n_answers) if self._n_processes is None else self._n_processes
+        return opened_pool(answer_reading, (intake.ledger.folder.archive.folder, *how_to_read(intake)), n_processes)
 
     def _plan(self, seeds: Sequence[str]) -> CrawlPlan:
         return CrawlPlan.of_tables(merged(self._tables, {"crawl": {"seeds": tuple(seeds)}}), "settings")

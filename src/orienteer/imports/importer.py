@@ -8,25 +8,29 @@ What the collection has no answer for stays in the frontier: a crawl that goes o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import Verdict
-from orienteer.fetch.archive import archived_answer
-from orienteer.imports.collection import Collection, Entry, Spool
+from orienteer.imports.collection import Collection, Spool
+from orienteer.imports.reading_ahead import Answered, ToTell, answered, how_to_read, survived
 from orienteer.imports.wat import page_of
 from orienteer.ledger.intake import Intake
 from orienteer.live.figures import Watch
+from orienteer.processes.pool import Failed, Pool
 from orienteer.progress import Progress
 from orienteer.workers.answer_reader import read_answer
 from orienteer.workers.received import Reading
 
 _URLS_AT_ONCE = 10_000
 _PAGES_PER_COMMIT = 1_000
+_TURNS_AHEAD = 1_000
 _Thing = TypeVar("_Thing")
 
 _NOW = 0.0  # nobody is asked, so no host need rest
@@ -40,18 +44,33 @@ class Told(NamedTuple):
     n_outside: int
 
 
-class Importer:
-    """Goes through a collection for a crawl that has just begun."""
+class _Found(NamedTuple):
+    """A page that is known to the crawl, and its place in the collection."""
 
-    def __init__(self, intake: Intake, watch: Watch, collection: Collection, spool: Spool, progress: Progress) -> None:
+    page: int
+    url: str
+    place: int
+
+
+class Importer:
+    """Goes through a collection for a crawl that has just begun; `pool` reads its answers."""
+
+    def __init__(
+        self, intake: Intake, watch: Watch, collection: Collection, spool: Spool, pool: Pool[ToTell, Answered],
+        progress: Progress,
+    ) -> None:  # fmt: skip
         self._intake, self._ledger = intake, intake.ledger
         self._watch = watch
         self._collection = collection
         self._spool = spool
+        self._pool = pool
+        self._how = how_to_read(intake)
         self._progress = progress
         self._is_told = bytearray(len(collection))
         self._n_told = 0
-        self._next_page = 0  # the first whose turn has not come yet
+        self._urls: deque[str] = deque()  # of the pages that are looked at next
+        self._next_page = 0  # the first of them
+        self._turns: deque[tuple[_Found, bool]] = deque()  # whose turn comes, and whether they are read ahead
 
     def run(self, listed: Iterable[str]) -> Told:
         """`listed` are URLs that are known without an answer."""
@@ -73,10 +92,9 @@ class Importer:
             n_outside += len(urls) - len(inside)
             if inside:
                 self._ledger.discovered(inside)
-            for place, url in zip(places, urls, strict=True):
-                page = self._ledger.seen.find(url)
-                if page is not None and not self._is_told[place]:
-                    n_unlinked += self._tell(page, url, place)
+            pages = zip(map(self._ledger.seen.find, urls), urls, places, strict=True)
+            found = (_Found(page, url, place) for page, url, place in pages if page is not None)
+            n_unlinked += self._tell_all(partial(next, found, None))
             self._go_on()
         return n_unlinked, n_outside
 
@@ -92,22 +110,52 @@ class Importer:
 
     def _go_on(self) -> None:
         """Tell all pages that are known by now, in the order of their discovery, and those that become known by it."""
-        while self._next_page < len(self._ledger.seen):
-            end = min(self._next_page + _URLS_AT_ONCE, len(self._ledger.seen))
-            urls = self._ledger.database.urls_between(self._next_page, end)
-            for page, url in enumerate(urls, self._next_page):
-                place = self._collection.find(url)
-                if place is not None and not self._is_told[place]:
-                    self._tell(page, url, place)
-            self._next_page = end
+        self._tell_all(self._next_discovered)
 
-    def _tell(self, page: int, url: str, place: int) -> bool:
+    def _next_discovered(self) -> _Found | None:
+        """The next page that is known and has an answer; None while there is none."""
+        seen, database = self._ledger.seen, self._ledger.database
+        while self._next_page < len(seen):
+            if not self._urls:
+                end = min(self._next_page + _URLS_AT_ONCE, len(seen))
+                self._urls.extend(database.urls_between(self._next_page, end))
+            page, url = self._next_page, self._urls.popleft()
+            self._next_page += 1
+            if (place := self._collection.find(url)) is not None:
+                return _Found(page, url, place)
+        return None
+
+    def _tell_all(self, next_page: Callable[[], _Found | None]) -> int:
+        """Tell page after page, until there is no next one; how many were told. Some are read ahead meanwhile."""
+        n_told = 0
+        while True:
+            while not self._turns or (self._pool.has_room and len(self._turns) < _TURNS_AHEAD):
+                if (found := next_page()) is None:
+                    break
+                self._line_up(found)
+            if not self._turns:
+                return n_told
+            n_told += self._tell(self._turns.popleft())
+
+    def _line_up(self, found: _Found) -> None:
+        """A page whose turn will come; it is read ahead, unless it seems that it will not be told."""
+        if self._is_told[found.place]:
+            return
+        archived = self._collection.entry(found.place).archived
+        is_read_ahead = archived is not None and found.page in self._ledger.crawl.frontier
+        if archived is not None and is_read_ahead:
+            self._pool.put(ToTell(Request(found.url, found.page), archived))
+        self._turns.append((found, is_read_ahead))
+
+    def _tell(self, turn: tuple[_Found, bool]) -> bool:
         """Whether it was told: what is outside the scope, or not known yet, does not wait for it."""
-        if page not in self._ledger.crawl.frontier:
+        (page, url, place), is_read_ahead = turn
+        read = self._pool.take() if is_read_ahead else None
+        if self._is_told[place] or page not in self._ledger.crawl.frontier:
             return False
         self._is_told[place] = True
         self._ledger.crawl.take(page)
-        self._take_in(page, url, place, self._collection.entry(place))
+        self._take_in(Request(url, page), place, read)
         self._n_told += 1
         if self._n_told % _PAGES_PER_COMMIT == 0:
             self._ledger.acknowledge()
@@ -116,26 +164,28 @@ class Importer:
             self._progress("taking in pages", self._n_told, len(self._collection))
         return True
 
-    def _take_in(self, page: int, url: str, place: int, entry: Entry) -> None:
-        request = Request(url, page)
-        self._ledger.library.places[page] = entry.archived
+    def _take_in(self, request: Request, place: int, read: Answered | Failed | None) -> None:
+        """`read` is None for an answer that was not read ahead."""
+        entry = self._collection.entry(place)
+        self._ledger.library.places[request.page] = entry.archived
         if entry.archived is not None:
-            archived = self._ledger.folder.archive.read(entry.archived)
-            answer = archived_answer(request, archived, self._ledger.plan.fetch)
-            self._intake.n_bytes += len(answer.body)
-            (read,) = self._intake.read([answer])
+            if read is None:
+                read = answered(self._ledger.folder.archive, *self._how, ToTell(request, entry.archived))
+            answer, n_bytes = survived(request, read)
+            self._intake.n_bytes += n_bytes
+            self._intake.completed([answer])
         elif entry.spooled is not None:
-            headers, content = page_of(self._spool.read(entry.spooled), url)
-            answer = Fetched(request, entry.outcome, entry.status, headers=headers, started_at=entry.time)
-            read = read_answer(answer, Reading(records=False))
-            if read.meaning.verdict is Verdict.FETCHED:
-                read.meaning = replace(read.meaning, page=content)
-                read.digest = self._collection.digest(place) or read.digest
+            headers, content = page_of(self._spool.read(entry.spooled), request.url)
+            fetched = Fetched(request, entry.outcome, entry.status, headers=headers, started_at=entry.time)
+            answer = read_answer(fetched, Reading(records=False))
+            if answer.meaning.verdict is Verdict.FETCHED:
+                answer.meaning = replace(answer.meaning, page=content)
+                answer.digest = self._collection.digest(place) or answer.digest
         else:
             stated = Headers([("Content-Type", entry.content_type)])
-            answer = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
-            read = read_answer(answer, Reading(records=False))
-        self._intake.take_in(page, read, _NOW)
+            fetched = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
+            answer = read_answer(fetched, Reading(records=False))
+        self._intake.take_in(request.page, answer, _NOW)
 
 
 def _batched(things: Iterable[_Thing], n: int) -> Iterator[list[_Thing]]:

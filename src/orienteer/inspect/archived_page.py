@@ -1,15 +1,50 @@
-"""A page as it stands in the archive of its crawl, read."""
+"""A page as it stands in the archive of its crawl, read: here, or by several processes that open the archive each.
+
+What no process survives to read is skipped, with a warning in one line.
+"""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 from orienteer.answers.answer import charset_in
 from orienteer.answers.body import BodyError, unpacked
 from orienteer.answers.headers import Headers
 from orienteer.answers.reading import read_page
+from orienteer.errors import SkippedPageWarning
 from orienteer.extract.page import Page
+from orienteer.processes.pool import Failed
 from orienteer.store.archive import Archive, Position
 
 _MAX_BYTES = 64 << 20  # more than any crawl keeps of a page
+
+
+class Archived(NamedTuple):
+    """Where a page stands, and what one must know to read it."""
+
+    place: Position
+    content_type: str
+    url: str
+
+
+def archive_to_read(folder: Path) -> Archive:
+    """The archive in a folder, in whatever process; what is in it is known by its places."""
+    return Archive(folder, read_only=True)
+
+
+@contextmanager
+def page_reading(folder: Path) -> Iterator[Callable[[Archived], Page]]:
+    """For `in_order`: what pages of the archive in this folder say."""
+    with closing(archive_to_read(folder)) as archive:
+        yield lambda page: archived_page(archive, *page)
+
+
+def warn_skipped(url: str, failed: Failed) -> None:
+    warnings.warn(f"{url}: skipped, since the processes that read it died ({failed.why})", SkippedPageWarning, 2)
 
 
 def archived_page(archive: Archive, place: Position, content_type: str, url: str) -> Page:

@@ -69,7 +69,7 @@ class PageFacts:
     depth: int | None = None
     number: int | None = None
     n_fetched: int = 0
-    archive_file: Path | None = None
+    archive_file: str | None = None
     redirect_to: str | None = None
     duplicate_of: str | None = None
     near_duplicate_of: str | None = None
@@ -100,7 +100,6 @@ class PageFacts:
         del facts["plan"], facts["row"]
         facts["revisits"] = None if self.revisits is None else self.revisits._asdict()
         facts |= {"state": self.state.name.lower() if self.state is not None else "unknown", "is_seed": self.is_seed}
-        facts["archive_file"] = None if self.archive_file is None else str(self.archive_file)
         if self.waiting is not None and (self.waiting.priority == float("-inf") or self.waiting.walk is not None):
             facts["waiting"]["priority"] = None  # JSON has no word for it, or the walk says it
         if self.row is not None:
@@ -180,7 +179,7 @@ def _facts_of_row(survey: DatabaseView, archive: Archive, row: PageRow) -> dict[
     facts |= {"n_unknown_links": unknown.n, "why_unknown_links": unknown.why}
     if (added := survey.added(row.id)) is not None:
         facts |= {"tags": added.tags, "fields": added.fields}
-    facts["archive_file"] = None if row.archived is None else archive.path(row.archived.file)
+    facts["archive_file"] = None if row.archived is None else archive.address(row.archived.file)
     return facts | {"depth": row.depth, "n_fetched": survey.n_in_states(COUNTS_AS_FETCHED)}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from orienteer.graph.coverage import Certificate
 from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
 from orienteer.inspect.epoch_status import EpochStatus, epochs_of
+from orienteer.inspect.stored_archive import StoredArchive
 from orienteer.inspect.surveyed import Surveyed, surveyed
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import topic_threshold
@@ -29,7 +30,8 @@ class FolderStatus:
     that of the next event. `epochs` is empty while nothing was refreshed.
 
     `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
-    largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen.
+    largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen. `archive_bytes` are here;
+    `stored` tells what of the archive is in object storage.
     """
 
     folder: Path
@@ -46,6 +48,7 @@ class FolderStatus:
     first_time: float | None
     last_time: float | None
     archive_bytes: int
+    stored: StoredArchive | None
     database_bytes: int
     figures: Mapping[str, Any] | None
     report: Mapping[str, Any] | None
@@ -140,6 +143,7 @@ class FolderStatus:
             "first_time": self.first_time,
             "last_time": self.last_time,
             "archive_bytes": self.archive_bytes,
+            "stored": None if self.stored is None else asdict(self.stored),
             "database_bytes": self.database_bytes,
             "figures": self.figures,
             "figures_are_current": self.figures_are_current,
@@ -183,6 +187,7 @@ class FolderWatcher:
                 first_time=first,
                 last_time=last,
                 archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
+                stored=StoredArchive.of(folder.archive, plan.store),
                 database_bytes=_size_of(self.path, "crawl.db*"),
                 figures=_newest((report or {}).get("figures"), survey.get("figures")),
                 report=report,

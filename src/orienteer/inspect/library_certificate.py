@@ -57,8 +57,8 @@ def library_certificate(
     seeds = np.arange(len(plan.crawl.seeds), dtype=np.uint32)
     trusted = trusted or TrustedPages(seeds, plan.crawl.seed_trust())
     coverage = Coverage(trusted.vector(n_pages), plan.crawl.damping)
-    coverage.alias[(redirects >= 0) | is_lost] = True
-    coverage.n_unknown[:] = n_unknown
+    coverage.set_aliases((redirects >= 0) | is_lost)
+    coverage.leave_unknown(n_unknown)
     links = Links.of(web)
     fetched = np.flatnonzero(np.isin(states, COUNTS_AS_FETCHED) | is_lost).astype(np.uint32)
     coverage.fetch(fetched, links)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.graph.coverage import Certificate
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.push import Links
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart
 from orienteer.graph.survey.entries import Edge, drawn, random_level
@@ -177,7 +178,7 @@ class _CheckedSetup(CrawlSetup):
     uses_checkpoints = False
     checked: CheckedSurvey | None = None
 
-    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
+    def new_crawl(self, hosts: PageHosts) -> Crawl:
         crawl, kept = super().new_crawl(hosts), self.survey
         if kept is not None and kept.start is not None:
             trust, known = crawl.trusted.vector(crawl.web.n_pages), 1.0 - crawl.coverage.hidden

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
-from orienteer.kernel import allocating_kernel
+from orienteer.kernel import allocating_kernel, kernel
 
 _DEEPEST = 65_000
 
@@ -32,10 +32,12 @@ class Depths:
 
     def reach(self, pages: Any, depth: int) -> None:
         """There is a way of so many links to these pages."""
-        ids = np.asarray(pages, np.int64)
-        self._one_more = grown(self._one_more, int(ids.max(initial=-1)) + 1)
-        before, found = self._one_more[ids], np.uint16(min(depth, _DEEPEST) + 1)
-        self._one_more[ids] = np.where(before == 0, found, np.minimum(before, found))
+        ids = np.asarray(pages, np.uint32)
+        found = min(depth, _DEEPEST) + 1
+        missing = _reach(ids, found, self._one_more)
+        if missing >= 0:
+            self._one_more = grown(self._one_more, int(ids.max()) + 1)
+            _reach(ids[missing:], found, self._one_more)
 
     def reach_in_order(
         self,
@@ -48,6 +50,18 @@ class Depths:
         highest = max(int(pages.max(initial=0)), int(links.max(initial=0)))
         self._one_more = grown(self._one_more, highest + 1)
         _reach_in_order(pages, offsets, links, is_redirect, self._one_more)
+
+
+@kernel
+def _reach(pages: Any, reached: int, one_more: Any) -> Any:
+    """-1, or the first place with a page that there is no room for."""
+    for k in range(len(pages)):
+        page = pages[k]
+        if page >= len(one_more):
+            return k
+        if one_more[page] == 0 or one_more[page] > reached:
+            one_more[page] = reached
+    return -1
 
 
 @allocating_kernel

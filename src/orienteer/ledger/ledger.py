@@ -21,6 +21,7 @@ from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
 from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
+from orienteer.ledger.hosts_inside import HostsInside
 from orienteer.ledger.library import Library
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import FROM_SITEMAP, Retelling
@@ -35,6 +36,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
 from orienteer.workers.received import Received
 
+_STATES = {int(state): state for state in PageState}
 _CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
 
 
@@ -50,6 +52,7 @@ class Ledger(Retelling):
             self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
         )
         self._sessions = Sessions(self.database)
+        self._hosts_inside = HostsInside(self.scope, self.seen)
         self._unacknowledged = 0
         self._noted: set[str] = set()  # what is said once in a run
         self._next_checkpoint = time.monotonic() + 30.0
@@ -113,6 +116,8 @@ class Ledger(Retelling):
         if meaning.unknown:
             return links, outside, UnknownLinks(NOBODY_KNOWS, meaning.unknown)
         assert meaning.page is not None
+        if not meaning.page.left_out:
+            return links, outside, ALL_KNOWN
         left_out = set(meaning.page.left_out).difference(meaning.links, [self.url(page)])
         n_unknown = int(self.scope.may_contain(list(left_out)).sum()) if left_out else 0
         return links, outside, UnknownLinks(n_unknown, ", ".join(meaning.page.unknown_links) if n_unknown else "")
@@ -202,7 +207,7 @@ class Ledger(Retelling):
         before = len(self.crawl.frontier)
         self.database.add_known(self.position, pages)
         self._count()
-        self.crawl.discover(pages, self.seen.hosts[pages])
+        self.crawl.discover(pages)
         return len(self.crawl.frontier) - before
 
     def note(self, kind: str, host: int | None, detail: str) -> None:
@@ -282,9 +287,8 @@ class Ledger(Retelling):
         self._count()
         self._depths.reach(row.links, self.depth(row.id) + (row.redirect_to is None))
         was_answered = self.epoch is None and row.status > 0
-        state = PageState(row.state)
         self._tell(
-            row.id, state, row.redirect_to, row.links, n_unknown, row.relevance, now, asked, was_answered
+            row.id, _STATES[row.state], row.redirect_to, row.links, n_unknown, row.relevance, now, asked, was_answered
         )  # fmt: skip
 
     def _count(self) -> None:
@@ -300,7 +304,9 @@ class Ledger(Retelling):
         ids, new = self.seen.number(urls)
         if len(new):
             self.database.add_urls(first, [urls[k] for k in new.tolist()])
-        self._depths.reach(ids, depth)
-        inside = self.scope.contains(urls)
         numbers = ids.astype(np.uint32)
+        self._depths.reach(numbers, depth)
+        inside = self._hosts_inside.contains(urls, numbers)
+        if inside.all():
+            return self.setup.linked(numbers), NO_LINKS
         return self.setup.linked(numbers[inside]), numbers[~inside]

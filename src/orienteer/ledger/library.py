@@ -35,6 +35,7 @@ from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.workers.received import Received
 
 _IS_ENTERED = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.CHANGED, VisitKind.GONE))
+_PLACE_AT = PageRow._fields.index("archive_file")  # the fields of a Position follow each other in a row
 _SAYS_NOTHING = frozenset((VisitKind.NEW, VisitKind.NOTHING, VisitKind.OUT_OF_REACH))  # about how often a page changes
 
 
@@ -207,4 +208,4 @@ class Library:
 def _placed(row: PageRow, place: Position | None) -> PageRow:
     if place is None:
         return row
-    return row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
+    return PageRow._make((*row[:_PLACE_AT], *place, *row[_PLACE_AT + len(place) :]))

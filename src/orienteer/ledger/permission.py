@@ -1,10 +1,11 @@
 """What the settings of a folder may open is up to the user, and not to whoever wrote the folder.
 
 Some settings let a crawl reach what it could not reach otherwise: private addresses, a proxy, another place to connect
-to, servers without a valid certificate, another fetcher. A folder may come from a stranger, so its crawl.toml is obeyed
-in these only where this user has said the same: just now, on the command line; or earlier, in a run that has left a
-signature in the folder, made with a key that the folder does not hold (see `files/signing`). It is of these settings
-together with the seeds and the scope, so that a copy of the folder is as good as the folder itself.
+to, servers without a valid certificate, another fetcher, an object store for the archive. A folder may come from a
+stranger, so its crawl.toml is obeyed in these only where this user has said the same: just now, on the command line; or
+earlier, in a run that has left a signature in the folder, made with a key that the folder does not hold (see
+`files/signing`). It is of these settings together with the seeds and the scope, so that a copy of the folder is as good
+as the folder itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.fetch.settings import FetchSettings
 from orienteer.files.plain import open_plain, replaced_inside
 from orienteer.files.signing import is_signed, signature, state_folder
 from orienteer.ledger.plan import CrawlPlan
@@ -26,28 +26,37 @@ from orienteer.store.folder_files import ALLOWED
 from orienteer.wording import plain
 
 _PURPOSE = "what a crawl may reach"
-_OPENING = ("allow_private", "proxy", "connect_to", "fetcher", "verify_tls", "ca_file")
-_OPTIONS = {"proxy": "--proxy", "connect_to": "--connect-to", "fetcher": "--fetcher"}
+_OPENING = {
+    "fetch": ("allow_private", "proxy", "connect_to", "fetcher", "verify_tls", "ca_file"),
+    "store": ("archive_to", "endpoint", "region"),
+}
+_OPTIONS = {"proxy": "--proxy", "connect_to": "--connect-to", "fetcher": "--fetcher", "archive_to": "--archive-to"}
 _MAX_BYTES = 200
 
 Tables = Mapping[str, Mapping[str, Any]]
 
 
-def opening_settings(settings: FetchSettings) -> dict[str, Any]:
+def opening_settings(plan: CrawlPlan) -> dict[str, Any]:
     """Those that let a crawl reach more than the defaults do.
 
-    >>> opening_settings(FetchSettings(timeout_s=5.0, allow_private=True))
+    >>> tables = {"crawl": {"seeds": ["a.example"]}, "fetch": {"timeout_s": 5.0, "allow_private": True}}
+    >>> opening_settings(CrawlPlan.of_tables(tables, "settings"))
     {'allow_private': True}
     """
-    defaults = FetchSettings()
-    values = {name: getattr(settings, name) for name in _OPENING}
-    return {name: value for name, value in values.items() if value != getattr(defaults, name)}
+    opened: dict[str, Any] = {}
+    for table, names in _OPENING.items():
+        settings = getattr(plan, table)
+        defaults = type(settings)()
+        values = {name: getattr(settings, name) for name in names}
+        opened |= {name: value for name, value in values.items() if value != getattr(defaults, name)}
+    return opened
 
 
 def expect_allowed(folder: Path, stored: CrawlPlan, *given: Tables) -> None:
     """Refuse the plan of a folder where it opens what this user has not allowed; `given` is said just now."""
-    said = {name for tables in given for name, value in tables.get("fetch", {}).items() if value is not None}
-    wanted = {name: value for name, value in opening_settings(stored.fetch).items() if name not in said}
+    named = (tables.get(table, {}).items() for tables in given for table in _OPENING)
+    said = {name for items in named for name, value in items if value is not None}
+    wanted = {name: value for name, value in opening_settings(stored).items() if name not in said}
     if not wanted or _is_signed(folder, stored):
         return
     settings = ", ".join(f"{name} = {_shown(value)}" for name, value in wanted.items())
@@ -59,7 +68,7 @@ def expect_allowed(folder: Path, stored: CrawlPlan, *given: Tables) -> None:
 def remember_allowed(folder: Path, plan: CrawlPlan) -> None:
     """The user runs this plan: the folder may open the same from now on, as far as that can be kept."""
     path = folder / ALLOWED
-    signed = signature(_PURPOSE, [_content(plan)]) if opening_settings(plan.fetch) else None
+    signed = signature(_PURPOSE, [_content(plan)]) if opening_settings(plan) else None
     with explained(path):
         if signed is None:
             path.unlink(missing_ok=True)
@@ -86,7 +95,7 @@ def _is_signed(folder: Path, plan: CrawlPlan) -> bool:
 
 def _content(plan: CrawlPlan) -> bytes:
     """What is signed."""
-    said = [opening_settings(plan.fetch), plan.crawl.seeds, to_table(plan.scope)]
+    said = [opening_settings(plan), plan.crawl.seeds, to_table(plan.scope)]
     return json.dumps(said, sort_keys=True).encode()
 
 

@@ -6,6 +6,7 @@
     [fetch]        how a page is fetched: limits, user agent, proxy
     [retry]        what happens when it does not work out
     [refresh]      how the pages are looked at again
+    [store]        where the archive is kept
 
 Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the
 folder, since what was proved would mean something else. The others may change from one run to the next.
@@ -35,6 +36,7 @@ from orienteer.policies.policy import checked_damping
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.settings import from_table, to_table
 from orienteer.store.folder_files import FolderFiles
+from orienteer.store.store_settings import StoreSettings
 from orienteer.url import canonical_url
 
 _DUPLICATE_CHOICES = ("off", "report", "merge")
@@ -126,6 +128,7 @@ class CrawlPlan:
     fetch: FetchSettings = field(default_factory=FetchSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
     refresh: RefreshSettings = field(default_factory=RefreshSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Any], where: str) -> CrawlPlan:
@@ -137,6 +140,7 @@ class CrawlPlan:
             "fetch": FetchSettings,
             "retry": RetrySettings,
             "refresh": RefreshSettings,
+            "store": StoreSettings,
         }
         for name in tables:
             if name not in kinds:

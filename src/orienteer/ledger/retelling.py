@@ -49,7 +49,7 @@ class Retelling:
         self._seed_names = set(range(len(plan.crawl.seeds)))  # the seeds, and what they redirect to
         self._depths = Depths()
         self._begin()
-        self.crawl = self.setup.new_crawl(self.seen.hosts)
+        self.crawl = self.setup.new_crawl(self.seen.page_hosts)
         self._resume(self._checkpoint(folder))
         self.crawl.reconsider()
 
@@ -94,7 +94,6 @@ class Retelling:
         was_answered: bool = False,
     ) -> None:
         """The Crawl hears of an event; the same when it happens and when the folder is opened again."""
-        hosts = self.seen.hosts
         if state is PageState.BLOCKED:
             self.crawl.blocked(page, now, asked, is_redirect=n_unknown != 0, was_answered=was_answered)
         elif state is PageState.FAILED:
@@ -102,10 +101,10 @@ class Retelling:
         elif state is PageState.SKIPPED:
             self.crawl.skipped(page, now, asked, n_unknown)
         elif redirect_to is not None:
-            self.crawl.redirected(page, redirect_to, now, int(hosts[redirect_to]), asked)
+            self.crawl.redirected(page, redirect_to, now, asked=asked)
         else:
             about = None if self.reader is None else self.reader.about(page, relevance)
-            self.crawl.fetched(page, links, now, hosts[links], asked, about, n_unknown)
+            self.crawl.fetched(page, links, now, None, asked, about, n_unknown)
 
     def _note_redirect(self, page: int, target: int) -> None:
         self._hops[target] = max(self._hops.get(target, 0), self._hops.get(page, 0) + 1)
@@ -133,7 +132,7 @@ class Retelling:
             try:
                 return self._go_through(saved)
             except (KeyError, ValueError, TypeError, AttributeError):  # of another version: everything is told anew
-                self.crawl = self.setup.new_crawl(self.seen.hosts)
+                self.crawl = self.setup.new_crawl(self.seen.page_hosts)
         try:
             self._go_through(None)
         except OrienteerError:
@@ -163,15 +162,13 @@ class Retelling:
                 for k in range(n_old, len(events.pages)):
                     self._tell_again(events, k)
             elif first >= told:
-                self.crawl.discover(events.pages, self.seen.hosts[events.pages])
+                self.crawl.discover(events.pages)
         if not is_restored:
             self._restore(saved)
 
     def _restore(self, saved: Arrays | None) -> None:
         assert saved is not None
-        n_pages = int(saved["crawl.n_pages"])
-        self.crawl.web.know(n_pages)
-        self.crawl.web.set_hosts(np.arange(n_pages), self.seen.hosts[:n_pages])
+        self.crawl.web.know(int(saved["crawl.n_pages"]))
         restore(self.crawl, saved)
 
     def _note_again(self, events: DonePages) -> None:

@@ -76,6 +76,7 @@ class Scope:
         self._places: dict[str, None] = {}  # the seeds' hosts, sites or directories
         self._prefixes: tuple[str, ...] = ()
         self._is_host_inside: dict[str, bool] = {}
+        self.n_widened = 0  # how often it has changed
         self._tests: dict[str, Callable[[Sequence[str]], list[bool]]] = {
             "host": self._on_hosts,
             "site": self._on_sites,
@@ -90,6 +91,12 @@ class Scope:
         self._places[self._place(url)] = None
         self._prefixes = tuple(self._places)
         self._is_host_inside.clear()
+        self.n_widened += 1
+
+    @property
+    def takes_whole_hosts(self) -> bool:
+        """Whether the pages of a host are all inside, or all outside."""
+        return self.settings.kind != "prefix" and not self._allow and not self._deny
 
     def contains(self, urls: Sequence[str]) -> NDArray[np.bool_]:
         """For each URL, whether it is inside."""

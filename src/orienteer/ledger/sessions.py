@@ -23,7 +23,7 @@ class Sessions:
 
     def settled(self, urls: Sequence[str]) -> Sequence[str]:
         """The URLs, those whose session does not matter as the one that was found first."""
-        changed = {k: first for k, url in enumerate(urls) if (first := self._first(url)) is not None}
+        changed = {k: first for k, url in enumerate(urls) if "=" in url and (first := self._first(url)) is not None}
         return [changed.get(k, url) for k, url in enumerate(urls)] if changed else urls
 
     def found(self, page: int, url: str, digest: bytes | None) -> int | None:

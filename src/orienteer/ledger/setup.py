@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
+from orienteer.graph.page_hosts import PageHosts
 from orienteer.ledger.kept_policy import spec_of_crawl
 from orienteer.ledger.kept_survey import KeptSurvey
 from orienteer.ledger.plan import CrawlPlan
@@ -32,7 +33,7 @@ class CrawlSetup:
         self.survey: KeptSurvey | None = None
         self._crawl: Crawl | None = None  # that was made, and what it is measured by
 
-    def new_crawl(self, hosts: NDArray[np.int32]) -> Crawl:
+    def new_crawl(self, hosts: PageHosts) -> Crawl:
         """A Crawl to which nothing has happened; `hosts` are those of all known pages."""
         epoch = self.epoch
         if epoch is None:
@@ -45,12 +46,10 @@ class CrawlSetup:
         # An epoch goes only so far: what it leaves could be fetched, so nothing is impossible because of it.
         goal = replace(self.plan.goal(), or_reachable=epoch is None)
         kept = self.survey = KeptSurvey(self._database, 0 if epoch is None else epoch.id, goal)
-        crawl = Crawl(
-            policy, trusted, goal, self.plan.politeness, hosts[trusted.pages], survey=kept.start, rounds=kept.rounds
-        )
+        crawl = Crawl(policy, trusted, goal, self.plan.politeness, hosts, survey=kept.start, rounds=kept.rounds)
         self._crawl = crawl
         if epoch is not None:
-            crawl.discover(epoch.due, hosts[epoch.due])
+            crawl.discover(epoch.due)
         return crawl
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:

@@ -7,19 +7,17 @@ and what it has compiled by then is kept. Where the process fails, the crawl com
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 
 from orienteer import kernel_folder
+from orienteer.errors import ProcessError
 from orienteer.kernel import standing_in
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
+from orienteer.processes.child import Child
 
 
 @contextmanager
@@ -29,12 +27,12 @@ def ready_kernels(plan: CrawlPlan) -> Iterator[None]:
     if process is None:
         yield
         return
-    with process:
-        try:
-            with standing_in(process):
-                yield
-        finally:
-            process.kill()
+    try:
+        with standing_in(process):
+            yield
+    finally:
+        process.kill()
+        process.close()
 
 
 def _are_loaded(plan: CrawlPlan) -> bool:
@@ -51,37 +49,16 @@ def _are_loaded(plan: CrawlPlan) -> bool:
     return True
 
 
-def _started(plan: CrawlPlan) -> subprocess.Popen[bytes] | None:
+def _started(plan: CrawlPlan) -> Child | None:
     """The process; None where there can be none, and all is compiled here instead."""
-    folder = kernel_folder.folder()
-    if folder is not None and sys.executable:
-        # -P: what lies about in the current folder is not run. In a session of its own Ctrl-C does not end it.
-        command = [sys.executable, "-P", "-m", __spec__.name, str(folder), plan.crawl.policy, str(plan.crawl.damping)]
-        paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        nothing = subprocess.DEVNULL
-        try:
-            return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, env=paths, start_new_session=True
-            )
-        except OSError:
-            pass
+    if kernel_folder.folder() is not None:
+        with suppress(ProcessError):
+            return Child(_compile, plan.crawl.policy, plan.crawl.damping)
     warm_up(plan)
     return None
 
 
-def _leave_with_crawl() -> None:
-    """The crawl holds the other end of stdin, which is closed when its process ends, however it does."""
-    os.read(0, 1)
-    os._exit(1)
-
-
-def _compile(folder: str, policy: str, damping: str) -> None:
+def _compile(channel: Connection, policy: str, damping: float) -> None:
     warnings.filterwarnings("error", kernel_folder.NOT_KEPT)  # then there is no use in going on
-    threading.Thread(target=_leave_with_crawl, daemon=True).start()
-    kernel_folder.use_folder(Path(folder))
-    settings = {"seeds": ["http://a.example/"], "policy": policy, "damping": float(damping), "topic": True}
+    settings = {"seeds": ["http://a.example/"], "policy": policy, "damping": damping, "topic": True}
     warm_up(CrawlPlan.of_tables({"crawl": settings}, "crawl"))
-
-
-if __name__ == "__main__":
-    _compile(*sys.argv[1:])

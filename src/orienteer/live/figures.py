@@ -24,7 +24,9 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.store.course import Course, CoursePoint
 from orienteer.store.visits import named_visits
 
-_CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for display
+_CERTIFICATE_SHARE = 0.02  # of the time may go into certificates for display, ...
+_SHARE = 0.01  # ... and this much into the other figures, some of which look at every page
+_CERTIFICATE_EVERY_S = 0.5
 _EVERY_S = 0.25
 
 
@@ -115,6 +117,7 @@ class Watch:
         ledger, live, now = self._ledger, self._live, time.monotonic()
         crawl = ledger.crawl
         is_refreshed = self._refresh_certificate(now, exact)
+        started = time.monotonic()
         states = np.bincount(crawl.states(), minlength=len(PageState))
         n_redirects = crawl.n_other_names()
         self._outlook.see(Point(now, crawl.n_asked, self._certificate.lower, len(crawl.frontier)))
@@ -126,7 +129,6 @@ class Watch:
             if why is StopReason.INTERRUPTED
             else Left(0.0, 0.0)
         )
-        self._next_figures = now + _EVERY_S
         figures = Figures(
             epoch=ledger.number,
             position=ledger.position,
@@ -161,6 +163,7 @@ class Watch:
             n_workers_died=0 if live is None else live.crew.n_died,
         )
         ledger.figures = figures.as_dict()
+        self._next_figures = now + max(_EVERY_S, (time.monotonic() - started) / _SHARE)
         if is_refreshed:
             self._course.add(self._point(rate), is_last=exact)
         self._top.write_if_due(now, at_once=exact)
@@ -180,7 +183,7 @@ class Watch:
         self._certificate = self._ledger.crawl.certificate(1e-9 if exact else 1e-4)
         self._n_on_topic = _n_on_topic(self._ledger)
         took = time.monotonic() - now
-        self._next_certificate = now + max(0.5, took / _CERTIFICATE_SHARE)
+        self._next_certificate = now + max(_CERTIFICATE_EVERY_S, took / _CERTIFICATE_SHARE)
         return True
 
     def _point(self, rate: float) -> CoursePoint:

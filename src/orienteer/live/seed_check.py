@@ -83,9 +83,8 @@ class SeedCheck:
 
     def _end_of(self, page: int) -> int:
         """Where the redirects of a page lead."""
-        alias = self._crawl.coverage.alias
         for _ in range(_REDIRECTS_FOLLOWED):
-            if page >= len(alias) or not alias[page] or self._crawl.state(page) is not PageState.FETCHED:
+            if not self._crawl.coverage.is_alias(page) or self._crawl.state(page) is not PageState.FETCHED:
                 break
             page = int(self._crawl.web.links(page)[0])
         return page

@@ -33,6 +33,8 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.store.uploads import Uploads
+from orienteer.wording import counted
 from orienteer.workers.crew import Crew
 
 _FEW_GIVEN_UP = 0.01  # of the pages: a crawl that lost no more to hosts out of reach has done what it was asked to
@@ -181,7 +183,23 @@ def run(
             if watch is not None:
                 watch(figures)
 
-    return reported(live.ledger, observer, live.run(tick), seeds)
+    uploads = live.ledger.folder.uploads
+    if uploads is not None and tell is not None:
+        uploads.tell = tell
+    report = reported(live.ledger, observer, live.run(tick), seeds)
+    if uploads is not None and report.stopped_because is not StopReason.INTERRUPTED:
+        live.ledger.folder.archive.seal()
+        _send_rest(uploads, live)
+    return report
+
+
+def _send_rest(uploads: Uploads, live: LiveCrawl) -> None:
+    """Wait until the whole archive is where it is kept; Ctrl-C ends the wait, and so does a store that fails."""
+    if uploads.n_waiting:
+        uploads.tell(f"uploading {counted(uploads.n_waiting, 'file')} of the archive; Ctrl-C leaves them for later")
+    if not uploads.finish(lambda: live.stop_wanted > 0):
+        left = counted(uploads.n_waiting, "file of the archive is", "files of the archive are")
+        uploads.tell(f"{left} not uploaded; `orienteer upload {live.ledger.folder.path}` sends the rest")
 
 
 @contextmanager
@@ -226,6 +244,7 @@ def _opened(
     hooks: Sequence[Hook] | None,
     on: str | None,
 ) -> Iterator[LiveCrawl]:
+    plan.store.expect_usable()
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else LoadedTopic(topic)
     policy = LoadedPolicy(plan, path)
@@ -240,6 +259,7 @@ def _opened(
         if before != plan:
             folder.write_settings(before.continued(plan).to_toml())
         remember_allowed(path, plan)
+        folder.keep_archive(plan.store)
         policy.keep(folder)
         if refresh:
             ready_for_refresh(folder, plan, now, progress)

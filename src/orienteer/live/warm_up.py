@@ -22,6 +22,8 @@ from orienteer.graph.survey.entries import Edge, drawn
 from orienteer.graph.survey.evidence import Evidence, kelly
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.walking import Rows
+from orienteer.ledger.band_index import BandIndex
+from orienteer.ledger.depths import Depths
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
@@ -37,28 +39,29 @@ _PAGE = b"<title>A</title><a href=/1>b</a><a href=/2>c</a><a href=/3>d</a><p>" +
 def warm_up(plan: CrawlPlan) -> None:
     """Crawl four made-up pages as this plan would: each kernel is called once, with arguments of the right types."""
     content = extract_page(_PAGE, _URL)
-    near_duplicates.signature(content.text)
+    _look_for_duplicates(content.text)
     page_tokens(content.text)
     seen = SeenUrls(bytes(16))
     ids = seen.number([_URL, *content.links])[0].astype(np.uint32)
+    Depths().reach(ids, 0)
     seen.find_host("a.example")
     policy = PolicySpec.parse(plan.crawl.policy).make(plan.crawl.damping)
     trusted = TrustedPages(ids[:1], np.ones(1))
-    crawl = Crawl(policy, trusted, Goal(until=0.999), plan.politeness, seen.hosts[:1])
+    crawl = Crawl(policy, trusted, Goal(until=0.999), plan.politeness, seen.page_hosts)
     page = crawl.next()
     assert page == 0
     crawl.retry(page)
     crawl.take(page)
     words = np.array([1, 2, 3], np.uint32)
     about = AboutPage(0.0, LinkWords(ids[1:], np.arange(4), words), words)
-    crawl.fetched(page, ids[1:], hosts=seen.hosts[ids[1:]], about=about)
+    crawl.fetched(page, ids[1:], about=about)
     if isinstance(policy, BatchedPolicy):
         policy.scores(crawl.web)  # before anything relevant was found, and after
         policy.learn(page, about._replace(relevance=1.0), crawl.web)
         policy.scores(crawl.web)
-    crawl.discover(ids, seen.hosts[ids])
+    crawl.discover(ids)
     crawl.take(1)
-    crawl.redirected(1, 2, host=0)
+    crawl.redirected(1, 2)
     crawl.blocked(3)
     crawl.take(2)
     crawl.failed(2)
@@ -73,6 +76,17 @@ def warm_up(plan: CrawlPlan) -> None:
     sources_of(crawl.web, ids, rank)
 
 
+def _look_for_duplicates(text: str) -> None:
+    """One page, among so many others that their table must grow."""
+    signature = near_duplicates.signature(text)
+    assert signature is not None
+    index, others = BandIndex(), np.arange(200, dtype=np.uint32)
+    index.add(others, np.random.default_rng(0).bytes(len(others) * len(signature)))
+    index.add(np.array([200], np.uint32), signature)
+    index.find(signature)
+    index.remove(200, signature)
+
+
 def _measure(crawl: Crawl) -> None:
     """What a survey calls: one walk, from the first page to a page that was not fetched."""
     links = Links.of(crawl.web)
@@ -81,7 +95,7 @@ def _measure(crawl: Crawl) -> None:
     edge, lives, evidence = Edge.of(coverage), Lives("", coverage.damping), Evidence(0.5)
     when = np.zeros(crawl.web.n_pages, np.int32)
     entry = int(drawn(coverage, edge.free, np.zeros(1))[0])
-    lives.begin(-1, entry, links, Rows(when, coverage.blocked, coverage.alias, coverage.n_unknown))
+    lives.begin(-1, entry, links, Rows.of(when, np.zeros(len(when), np.bool_), coverage))
     evidence.stake(0, 0.5, edge.free, 1.0)
     evidence.hear(lives.scores[:1, 0])
     evidence.found(np.zeros(1))

@@ -117,6 +117,14 @@ class Policy(ABC):
         """The page will never be fetched."""
         return NO_CHANGE
 
+    def priorities(self, n_pages: int) -> NDArray[np.float64] | None:
+        """An array in which it keeps the priority of every page that waits, with room for so many pages; or None.
+
+        A frontier then keeps none of its own. Such a policy only ever raises the priority of a page that waits, and
+        names all pages whose priority it has changed. 0 is that of a page that it has not heard of.
+        """
+        return None
+
     def conclude(self, web: GrowingGraph, until: float) -> None:  # noqa: B027 (most have nothing to do here)
         """Nothing is left to fetch: work on the guarantee until it reaches `until`, if it can."""
 
@@ -164,7 +172,7 @@ class SteppedRun(Run):
 
     def _apply(self, changed: Priorities, only_new: bool = False) -> None:
         for page, value in zip(changed.pages.tolist(), changed.values.tolist(), strict=True):
-            if not self._web.fetched[page] and not (only_new and page in self._priority):
+            if not self._web.is_fetched(page) and not (only_new and page in self._priority):
                 self._priority[page] = value
                 heapq.heappush(self._queue, (-value, page))
 

@@ -60,14 +60,18 @@ class PushingPolicy(Policy):
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
         pushed = self._pushed
+        n_links = len(web.links(page))
         pushed.know(web.n_pages)
-        pushed.make_room(len(web.links(page)) + 64)
-        push.fetch(page, pushed.p, pushed.state, pushed.mass)
+        pushed.make_room(n_links + 64)
         links = push.Links.of(web)
-        touched = np.empty(4 * len(web.links(page)) + 4096, np.uint32)
+        touched = np.empty(4 * n_links + 4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
-        push.push(page, *pushed.arguments(links, touched))
-        return self._after_pushes(web, links, touched)
+        best = push.push_fetched(page, *pushed.arguments(links, touched))
+        return self._after_pushes(web, links, touched, best)
+
+    def priorities(self, n_pages: int) -> np.ndarray:
+        self._pushed.know(n_pages)
+        return self._pushed.p
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
         pushed = self._pushed
@@ -82,17 +86,24 @@ class PushingPolicy(Policy):
         self._after_pushes(web, push.Links.of(web), _NOT_LISTED)
         self._pushed.rule = self._rule(until=2.0)  # should more be found, it is pushed as far as ever
 
-    def _after_pushes(self, web: GrowingGraph, links: push.Links, touched: np.ndarray) -> Priorities:
+    def _after_pushes(
+        self, web: GrowingGraph, links: push.Links, touched: np.ndarray, best: int | None = None
+    ) -> Priorities:
+        """Push as far as the rule asks, unless the `best` page is found already; the priorities that changed."""
         pushed = self._pushed
-        while push.push_waiting(*pushed.arguments(links, touched)) == queues.LACKS_ROOM:
+        if best is None:
+            best = push.push_waiting(*pushed.arguments(links, touched))
+        while best == queues.LACKS_ROOM:
             pushed.make_room(100_000)
-        self.guarantee = float(push.proved(pushed.mass, pushed.rule))
+            best = push.push_waiting(*pushed.arguments(links, touched))
+        self.guarantee = float(push.proved.plain(pushed.mass, pushed.rule))
         n = int(pushed.work[push.TOUCHED])
         if n == len(touched):  # more changed than could be listed: any may have
-            changed = np.flatnonzero((pushed.state[: web.n_pages] == push.UNFETCHED) & (pushed.p[: web.n_pages] > 0))
+            unfetched = (pushed.state[: web.n_pages] == push.UNFETCHED) & (pushed.p[: web.n_pages] > 0)
+            changed = np.flatnonzero(unfetched).astype(np.uint32)
         else:
             changed = touched[:n]
-        return Priorities(changed.astype(np.uint32), pushed.p[changed])
+        return Priorities(changed, pushed.p[changed])
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         return _PushingRun(graph, trusted, self)

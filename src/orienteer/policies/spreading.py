@@ -34,13 +34,16 @@ class SpreadingPolicy(Policy):
         return Priorities(trusted.pages, self._priority[trusted.pages])
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
-        self._priority = grown(self._priority, web.n_pages)
-        touched = np.empty(len(web.links(page)), np.uint32)
+        priority = self.priorities(web.n_pages)
+        links = web.links(page)
+        touched = np.empty(len(links), np.uint32)
         hosts = web.hosts if self.rule.inter_host_weight != 1.0 else _NO_HOSTS
-        pages = np.array([page], np.uint32)
-        n = spread.spread_rows(pages, web.starts, web.ends, web.targets, hosts, _NO_STARTS, self.rule, self._priority,
-                               touched)  # fmt: skip
-        return Priorities(touched[:n], self._priority[touched[:n]])
+        n = spread.spread_row(page, links, hosts, _NO_STARTS, self.rule, priority, touched)
+        return Priorities(touched[:n], priority[touched[:n]])
+
+    def priorities(self, n_pages: int) -> NDArray[np.float64]:
+        self._priority = grown(self._priority, n_pages)
+        return self._priority
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
         self._priority = grown(self._priority, web.n_pages)

@@ -59,19 +59,25 @@ class ArchiveScan:
         self.missing = sorted(set(range(last + 1)) - set(numbers))
         for n_done, number in enumerate(numbers):
             progress("reading the archive", n_done, len(numbers))
-            path = self._archive.path(number)
-            behind = 0
-            for found in whole_records(path, number):
-                if found.place.offset != behind:
-                    self.damage.append(f"{path.name}: {found.place.offset - behind:,} bytes at {behind:,}")
-                behind = found.place.offset + found.place.size_bytes
-                told = _hash_of(found.url) if found.url else _OTHER
-                self._whole[number, found.place.offset] = found.place.size_bytes, told
-            rest = path.stat().st_size - behind
-            if rest:
-                self.damage.append(f"{path.name}: the last {rest:,} bytes")
+            with self._archive.local_copy(number) as path:
+                behind, rest = self._scan_file(path, number)
             if number == last:
                 self.end, self.n_tail_bytes = ArchiveEnd(number, behind), rest
+
+    def _scan_file(self, path: Path, number: int) -> tuple[int, int]:
+        """The end of its last whole record, and how many bytes stand behind it."""
+        name = self._archive.path(number).name
+        behind = 0
+        for found in whole_records(path, number):
+            if found.place.offset != behind:
+                self.damage.append(f"{name}: {found.place.offset - behind:,} bytes at {behind:,}")
+            behind = found.place.offset + found.place.size_bytes
+            told = _hash_of(found.url) if found.url else _OTHER
+            self._whole[number, found.place.offset] = found.place.size_bytes, told
+        rest = path.stat().st_size - behind
+        if rest:
+            self.damage.append(f"{name}: the last {rest:,} bytes")
+        return behind, rest
 
 
 def whole_records(path: Path, number: int) -> Iterator[FoundRecord]:

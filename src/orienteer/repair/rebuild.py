@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
-from orienteer.extract import near_duplicates
+from orienteer.extract.near_duplicates import SIGNATURE_BYTES
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
@@ -323,7 +323,7 @@ class _Rebuilding:
         for page, *values in self._of_pages("revisit", Revisits._fields[1:]):
             new.set_revisits(Revisits(page, *values))
         for page, signature in self._of_pages("signature", ("signature",)):
-            new.add_bands(page, near_duplicates.bands(signature), signature)
+            new.add_signature(page, signature)
         for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
             try:
                 new.add_event(float(time), str(kind), host, **json.loads(detail))
@@ -343,8 +343,8 @@ class _Rebuilding:
                 page = self._id(old)
                 if table == "added":
                     Additions.of_json(values[0])
-                if table == "signature":
-                    near_duplicates.bands(values[0])
+                if table == "signature" and len(values[0]) != SIGNATURE_BYTES:
+                    continue
                 is_text = table != "words" or isinstance(values[0], bytes)
                 if table == "unknown" and int(values[0]) < NOBODY_KNOWS:
                     continue

@@ -150,8 +150,8 @@ class _Repair:
                     file.write(warcinfo_record(path.name))
                     file.flush()
                     os.fsync(file.fileno())
-        if scan.n_tail_bytes:
-            path = self._archive.path(scan.end.file)
+        path = self._archive.path(scan.end.file)
+        if scan.n_tail_bytes and path.exists():
             with explained(path), os.fdopen(open_plain(path, os.O_RDWR), "r+b") as file:
                 file.seek(scan.end.size_bytes)
                 self._keep(f"{path.name}.end", file.read())

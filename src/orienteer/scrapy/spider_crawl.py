@@ -272,7 +272,7 @@ def _history(crawl: Crawl) -> Iterator[tuple[int, PageState, int | None, NDArray
     """What became of the pages that a Crawl knows to be fetched or failed, in order."""
     for page in crawl.order:
         links = crawl.web.links(page)
-        is_alias = bool(crawl.coverage.alias[page])
+        is_alias = crawl.coverage.is_alias(page)
         yield page, crawl.state(page), int(links[0]) if is_alias else None, links
 
 

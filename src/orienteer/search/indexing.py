@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,16 +25,20 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.files.plain import make_plain_folder
+from orienteer.inspect.archived_page import warn_skipped
 from orienteer.inspect.local_web import page_names
 from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
+from orienteer.processes.how_many import cpu_time_s
+from orienteer.processes.ordered import in_order
+from orienteer.processes.pool import Failed
 from orienteer.progress import Progress, silent
 from orienteer.search.column_writing import write_columns
 from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.page_columns import FILE
-from orienteer.search.page_reading import ArchiveReader, content_stamp, stamp_of
+from orienteer.search.page_reading import ToRead, content_stamp, index_reading, page_text, stamp_of, to_read
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, way_of
 from orienteer.store.database_view import DatabaseView
@@ -53,11 +58,13 @@ _PAGES_PER_TRANSACTION = 500
 class IndexReport:
     """What indexing came to. `n_read` pages were read from the archive, `n_replaced` had another content, other links
     to them or other additions than before; `position` is that of the crawl that the index is of. `was_old`: an older
-    version had made the text index, and it was written anew."""
+    version had made the text index, and it was written anew. `n_skipped` pages could not be read: processes died of
+    them."""
 
     folder: Path
     n_pages: int
     n_read: int
+    n_skipped: int
     n_added: int
     n_replaced: int
     n_removed: int
@@ -83,13 +90,15 @@ def update_index(
     rebuild: bool = False,
     on_topic: bool = False,
     max_ghost_share: float = MAX_GHOST_SHARE,
+    processes: int | None = None,
     progress: Progress = silent,
 ) -> IndexReport:
     """Index the pages of a crawl folder; run again, only what has changed.
 
     `rebuild` starts from nothing, whatever is there. With `on_topic` only pages on the topic of the crawl are found.
     Where more than `max_ghost_share` of the documents are replaced ones, which still count when words are weighed, the
-    text index is written anew.
+    text index is written anew. Pages are read by this many `processes`, for which there is a sensible number; 1: none
+    is started.
     """
     folder = Path(path)
     with FolderView.open(folder) as crawl:
@@ -101,7 +110,7 @@ def update_index(
         lock = FolderLock(index)
         try:
             with plain_at_first():
-                return _Indexing(crawl, survey, index, threshold, progress).run(rebuild, max_ghost_share)
+                return _Indexing(crawl, survey, index, threshold, processes, progress).run(rebuild, max_ghost_share)
         finally:
             lock.release()
 
@@ -118,6 +127,14 @@ class _Wanted(NamedTuple):
     pages: NDArray[np.int64]
     relevance: NDArray[np.float64]
     repeats: NDArray[np.int64]
+
+
+class _Found(NamedTuple):
+    """How many pages were read, how many could not be, and which are to be found."""
+
+    n_read: int
+    n_skipped: int
+    wanted: _Wanted
 
 
 class _Stamped(NamedTuple):
@@ -139,14 +156,16 @@ class _Indexing:
     """One run of it."""
 
     def __init__(
-        self, crawl: FolderView, survey: DatabaseView, index: Path, threshold: float | None, progress: Progress
-    ) -> None:
+        self, crawl: FolderView, survey: DatabaseView, index: Path, threshold: float | None,
+        n_processes: int | None, progress: Progress,
+    ) -> None:  # fmt: skip
         self._crawl, self._survey, self._index = crawl, survey, index
         self._threshold = threshold
+        self._n_processes = n_processes
         self._progress = progress
 
     def run(self, rebuild: bool, max_ghost_share: float) -> IndexReport:
-        began, cpu = time.monotonic(), time.process_time()
+        began, cpu = time.monotonic(), cpu_time_s()
         if rebuild or not (self._index / "meta.json").exists():
             remove_index(self._index, kept=(LOCK,))
         estimated = self._crawl.read_ranks()
@@ -154,7 +173,7 @@ class _Indexing:
         if was_old:
             self._remove_text_index()
         with PageTexts(self._index / TEXTS) as texts:
-            n_read, wanted = self._read(texts)
+            n_read, n_skipped, wanted = self._read(texts)
             counts = self._write(texts, wanted)
             if self._text_index().ghost_share() > max_ghost_share:
                 self._remove_text_index()
@@ -167,40 +186,63 @@ class _Indexing:
             folder=self._crawl.path,
             n_pages=len(wanted.pages),
             n_read=n_read,
+            n_skipped=n_skipped,
             **counts._asdict(),
             has_global_rank=estimated is not None,
             position=self._survey.next_position(),
             was_old=was_old,
             size_bytes=sum(path.stat().st_size for path in self._index.iterdir()),
             elapsed_s=time.monotonic() - began,
-            cpu_s=time.process_time() - cpu,
+            cpu_s=cpu_time_s() - cpu,
         )
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def _read(self, texts: PageTexts) -> tuple[int, _Wanted]:
-        """Bring pages.db up to date; how many pages were read, and which are to be found."""
-        survey = self._survey
-        reader = ArchiveReader(self._crawl.archive, seen_urls(survey, self._progress))
+    def _read(self, texts: PageTexts) -> _Found:
+        """Bring pages.db up to date: other processes read, this one writes."""
+        seen = seen_urls(self._survey, self._progress)
         known, stamps = texts.stamps()
         has_stamp = dict(zip(known.tolist(), stamps.tolist(), strict=True))
         found: list[tuple[int, float, int]] = []
-        n_read, n_looked_at, n_pages = 0, 0, survey.n_in_states((PageState.FETCHED,))
-        for batch in survey.readable_pages():
-            changed = [page for page in batch if has_stamp.pop(page.id, None) != content_stamp(page)]
-            urls = survey.urls(page.id for page in changed)
-            if changed:
-                texts.replace((), (reader.read(page, url) for page, url in zip(changed, urls, strict=True)))
-            found += [_figures(page) for page in batch if self._is_wanted(page)]
-            n_read += len(changed)
-            n_looked_at += len(batch)
-            self._progress("reading pages", n_looked_at, n_pages)
-        gone = list(has_stamp)
+        skipped: list[int] = []
+        n_read = 0
+        changed = self._changed(has_stamp, found)
+        with in_order(index_reading, (self._crawl.archive.folder,), changed, self._n_processes) as read:
+            while batch := list(islice(read, _PAGES_PER_TRANSACTION)):
+                new = []
+                for (page, url), said in batch:
+                    if isinstance(said, Failed):
+                        warn_skipped(url, said)
+                        skipped.append(page.id)
+                    else:
+                        new.append(page_text(page, url, said, seen))
+                texts.replace((), new)
+                n_read += len(new)
+        gone = [*has_stamp, *skipped]
         for start in range(0, len(gone), _PAGES_PER_TRANSACTION):
             texts.replace(gone[start : start + _PAGES_PER_TRANSACTION], ())
-        found.sort()
-        pages, relevance, repeats = zip(*found, strict=True) if found else ((), (), ())
-        return n_read, _Wanted(np.array(pages, np.int64), np.array(relevance), np.array(repeats, np.int64))
+        left_out = set(skipped)
+        kept = sorted(figures for figures in found if figures[0] not in left_out)
+        pages, relevance, repeats = zip(*kept, strict=True) if kept else ((), (), ())
+        wanted = _Wanted(np.array(pages, np.int64), np.array(relevance), np.array(repeats, np.int64))
+        return _Found(n_read, len(skipped), wanted)
+
+    def _changed(
+        self, has_stamp: dict[int, int], found: list[tuple[int, float, int]]
+    ) -> Iterator[tuple[tuple[PageRow, str], ToRead]]:
+        """The pages that are new or have changed; `found` becomes all that are to be found.
+
+        Pages that are there still are taken out of `has_stamp`.
+        """
+        survey = self._survey
+        n_looked_at, n_pages = 0, survey.n_in_states((PageState.FETCHED,))
+        for batch in survey.readable_pages():
+            changed = [page for page in batch if has_stamp.pop(page.id, None) != content_stamp(page)]
+            for page, url in zip(changed, survey.urls(page.id for page in changed), strict=True):
+                yield (page, url), to_read(page, url)
+            found += [_figures(page) for page in batch if self._is_wanted(page)]
+            n_looked_at += len(batch)
+            self._progress("reading pages", n_looked_at, n_pages)
 
     def _is_wanted(self, page: PageRow) -> bool:
         is_on_topic = self._threshold is None or (page.relevance or 0.0) >= self._threshold

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-
-import numpy as np
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 from orienteer.errors import MissingExtraError
 from orienteer.extract.language import detected
 from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
-from orienteer.inspect.archived_page import archived_page
-from orienteer.store.archive import Archive, Position
+from orienteer.inspect.archived_page import Archived, page_reading
 from orienteer.store.page_row import PageRow
-from orienteer.store.page_texts import PageText
+from orienteer.store.page_texts import NewText, packed_text
 
 _MAX_CHARS = 1_000_000
 _MAX_ANCHOR_CHARS = 100
@@ -31,60 +32,82 @@ def content_stamp(page: PageRow) -> int:
     return stamp_of(page.archived, page.noindex)
 
 
-class ContentReader:
-    """Reads pages of a crawl from its archive."""
+class Languages:
+    """Tells languages; "" where nobody can, or the package that could is not there."""
 
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-        self._tells_languages = True
+    def __init__(self) -> None:
+        self._tells = True
 
-    def content(self, place: Position, content_type: str, url: str) -> Page:
-        """What stands on a page, be it HTML or plain text."""
-        return archived_page(self._archive, place, content_type, url)
-
-    def language(self, text: str) -> str:
-        """What the text looks like; "" where nobody can tell, or the package that could is not there."""
-        if not self._tells_languages:
+    def of(self, text: str) -> str:
+        """What the text looks like."""
+        if not self._tells:
             return ""
         try:
             return detected(text)
         except MissingExtraError:
-            self._tells_languages = False
+            self._tells = False
             return ""
 
 
-class ArchiveReader(ContentReader):
-    """Reads pages of a crawl for its index; `seen` numbers their links."""
+class ToRead(NamedTuple):
+    """A page that is to be read; of one that asks not to be indexed only its links are kept.
 
-    def __init__(self, archive: Archive, seen: SeenUrls) -> None:
-        super().__init__(archive)
-        self._seen = seen
+    `language` is what is known of it already.
+    """
 
-    def read(self, page: PageRow, url: str) -> PageText:
-        """What a page says. Of one that asks not to be indexed only its links are kept."""
-        assert page.archived is not None
-        content = self.content(page.archived, page.content_type, url)
-        anchors = self._anchors(page, content)
-        head = PageText(page.id, content_stamp(page), url, page.time, anchors=anchors)
-        if page.noindex:
-            return head
-        return head._replace(
-            language=page.language or content.language or self.language(content.text),
-            title=encodable(content.title),
-            headings=encodable("\n".join(content.headings)),
-            text=_blocks(encodable(content.text[:_MAX_CHARS])),
-        )
+    page: Archived
+    language: str
+    noindex: bool
 
-    def _anchors(self, page: PageRow, content: Page) -> list[tuple[int, str]]:
-        """The links that the crawl knows, with words to them."""
-        found = [
-            (link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)
-        ]
-        if not found:
-            return []
-        targets, _ = self._seen.number([link for link, _ in found])
-        is_known = np.isin(targets, page.links)
-        return [(int(targets[k]), found[k][1]) for k in np.flatnonzero(is_known)]
+
+class Said(NamedTuple):
+    """What a page says, as the index keeps it, and its links with words to them."""
+
+    language: str
+    title: str
+    headings: str
+    text: tuple[bytes, bytes]
+    anchors: list[tuple[str, str]]
+
+
+@contextmanager
+def index_reading(folder: Path) -> Iterator[Callable[[ToRead], Said]]:
+    """For `in_order`: pages of the archive in this folder, read for an index."""
+    languages = Languages()
+    with page_reading(folder) as read:
+        yield lambda wanted: _said(wanted, read(wanted.page), languages)
+
+
+def _said(wanted: ToRead, content: Page, languages: Languages) -> Said:
+    anchors = [(link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)]
+    if wanted.noindex:
+        return Said("", "", "", packed_text(""), anchors)
+    return Said(
+        language=wanted.language or content.language or languages.of(content.text),
+        title=encodable(content.title),
+        headings=encodable("\n".join(content.headings)),
+        text=packed_text(_blocks(encodable(content.text[:_MAX_CHARS]))),
+        anchors=anchors,
+    )
+
+
+def to_read(page: PageRow, url: str) -> ToRead:
+    assert page.archived is not None
+    return ToRead(Archived(page.archived, page.content_type, url), page.language, page.noindex)
+
+
+def page_text(page: PageRow, url: str, said: Said, seen: SeenUrls) -> NewText:
+    """What a page says, with those of its links that the crawl knows; `seen` numbers them."""
+    anchors = _known_anchors(page, said.anchors, seen)
+    return NewText(page.id, content_stamp(page), url, page.time, *said[:-1], anchors)
+
+
+def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls) -> list[tuple[int, str]]:
+    if not anchors:
+        return []
+    targets, _ = seen.number([link for link, _ in anchors])
+    known = set(page.links.tolist())
+    return [(target, text) for target, (_, text) in zip(targets.tolist(), anchors, strict=True) if target in known]
 
 
 def _blocks(text: str) -> str:

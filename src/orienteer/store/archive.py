@@ -7,13 +7,18 @@ whatever stands behind it: the tail of a crawl that was killed.
     archive.sync()               now it may not; its end goes into the database, in the transaction with the pages
 
 Never is more cut off than a crawl leaves that was killed (see `archive_tail`), and never is a link followed.
+
+Complete files may be in an object store (see `stored_files`), and in this folder or not: one that is here is read here.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError
@@ -30,6 +35,8 @@ from orienteer.store.record import (
     revisit_record,
     warcinfo_record,
 )
+from orienteer.store.remote_file import RemoteFiles
+from orienteer.store.stored_files import StoredFile, StoredFiles
 
 REPAIR = "`orienteer repair DIR`"
 MAKES_THE_BEST = f"{REPAIR} makes the best of the rest"
@@ -54,7 +61,8 @@ class ArchiveEnd(NamedTuple):
 class Archive:
     """The archive in `folder`, cut back to `end`; None: nothing of it is acknowledged.
 
-    A file that has reached `max_file_bytes` is followed by a new one.
+    A file that has reached `max_file_bytes` is followed by a new one. `stored` are the files that are in an object
+    store, `remote` reads them.
     """
 
     def __init__(
@@ -63,7 +71,9 @@ class Archive:
         self.folder = folder
         self.end = end or ArchiveEnd()
         self.acknowledged = self.end  # by the database
-        self._max_file_bytes = max_file_bytes
+        self.stored = StoredFiles(folder)
+        self.remote = RemoteFiles()
+        self.max_file_bytes = max_file_bytes
         self._read_only = read_only
         self._out: int | None = None  # descriptor of the last file
         self._out_path = folder
@@ -75,6 +85,12 @@ class Archive:
 
     def path(self, file: int) -> Path:
         return self.folder / f"orienteer-{file:05}.warc.gz"
+
+    def address(self, file: int) -> str:
+        """Where a file is: here, or in an object store."""
+        stored = self.stored.files.get(file)
+        path = self.path(file)
+        return str(path) if stored is None or path.exists() else stored.place.address(path.name)
 
     def append(self, response: ArchivedResponse) -> Position:
         return self.append_member(response_record(response, self.record_headers()))
@@ -110,17 +126,30 @@ class Archive:
 
     def read_record(self, position: Position) -> tuple[bytes, ArchivedPage]:
         """The record as it stands in the file, a gzip member, and the page in it."""
-        path = self.path(position.file)
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"
-        with explained(path):
-            descriptor = self._descriptor(position.file)
-            if not 0 <= position.offset <= position.offset + position.size_bytes <= os.fstat(descriptor).st_size:
-                raise damaged(path, f"{place} are not in it; {MAKES_THE_BEST}")
-            member = os.pread(descriptor, position.size_bytes, position.offset)
+        with explained(self.path(position.file)):
+            member = self._member_at(position)
+        if member is None:
+            raise damaged(self.address(position.file), f"{place} are not in it; {MAKES_THE_BEST}")
         try:
             return member, page_of(member)
         except ValueError as error:
-            raise damaged(path, f"no page in {place}: {error}; {MAKES_THE_BEST}") from None
+            raise damaged(self.address(position.file), f"no page in {place}: {error}; {MAKES_THE_BEST}") from None
+
+    @contextmanager
+    def local_copy(self, file: int) -> Iterator[Path]:
+        """A file to be read from beginning to end; one that is elsewhere is copied for that time."""
+        path = self.path(file)
+        if path.exists():
+            yield path
+            return
+        stored = self._stored_elsewhere(file)
+        blocks = self.remote.store_of(stored.place).blocks(path.name)
+        # What a killed process leaves by this name is removed when the folder is opened.
+        with explained(path), NamedTemporaryFile(dir=self.folder.parent, prefix=".new-", suffix=path.name) as copy:
+            copy.writelines(blocks)
+            copy.flush()
+            yield Path(copy.name)
 
     def close(self) -> None:
         """What is not synced by now may be lost."""
@@ -128,6 +157,16 @@ class Archive:
         if self._reading is not None:
             os.close(self._reading[1])
             self._reading = None
+
+    def seal(self) -> None:
+        """The last file is complete as it is, if all of it is acknowledged: the next record begins a new one."""
+        if self.end.size_bytes and self.end == self.acknowledged:
+            self.stored.seal(self.end.file)
+
+    def complete_files(self) -> list[int]:
+        """The numbers of the files that may go to an object store and have not: nothing is appended to them."""
+        here, there, sealed = self._numbers_here(), self.stored.files, self.stored.sealed
+        return [file for file in here if file not in there and (file < self.acknowledged.file or file in sealed)]
 
     def _cut_back(self) -> None:
         """Remove what stands behind the end; complain where the archive ends before it."""
@@ -141,7 +180,7 @@ class Archive:
                 raise CrawlFolderError(f"{self.path(min(missing))}: {lost}; {MAKES_THE_BEST}")
             self._expect_short_tail(numbers)
             for number in reversed(numbers[n_files:]):
-                self.path(number).unlink()
+                self.path(number).unlink(missing_ok=True)
             if len(numbers) > n_files:
                 sync_folder(self.folder)
         if n_files:
@@ -151,11 +190,18 @@ class Archive:
         """Complain where more stands behind the end than can be left by a crawl that was killed."""
         for number in numbers:
             start = self.end.size_bytes if number == self.end.file else 0
-            if number >= self.end.file and goes_far_on(self.path(number), start, self.end):
+            if number >= self.end.file and self._goes_far_on(number, start):
                 raise CrawlFolderError(
                     f"{self.path(number)}: it holds more pages than the database knows: crawl.db is older than the "
                     f"archive; {REPAIR} takes them in"
                 )
+
+    def _goes_far_on(self, number: int, start: int) -> bool:
+        """Only what was acknowledged is stored elsewhere."""
+        stored = self.stored.files.get(number)
+        if stored is not None and stored.size_bytes > start:
+            return True
+        return self.path(number).exists() and goes_far_on(self.path(number), start, self.end)
 
     def record_headers(self) -> dict[str, str]:
         """What records say of the archive that they are made for (see `archive_tail`)."""
@@ -163,8 +209,9 @@ class Archive:
 
     def _truncate_last(self) -> None:
         path, promised = self.path(self.end.file), self.end.size_bytes
+        stored = self.stored.files.get(self.end.file)
         with explained(path):
-            size_bytes = path.stat().st_size
+            size_bytes = stored.size_bytes if stored is not None and not path.exists() else path.stat().st_size
             if size_bytes < promised:
                 lost = f"{promised - size_bytes:,} bytes of acknowledged pages are missing"
                 held = f"it holds {size_bytes:,}, it should hold {promised:,}"
@@ -175,7 +222,10 @@ class Archive:
                     os.fsync(file.fileno())
 
     def numbers(self) -> list[int]:
-        """Of its files that are there, in increasing order."""
+        """Of its files, here and elsewhere, in increasing order."""
+        return sorted({*self._numbers_here(), *self.stored.files})
+
+    def _numbers_here(self) -> list[int]:
         if not self.folder.is_dir():
             return []
         names = (_FILE_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -187,7 +237,7 @@ class Archive:
             raise self._failed
         if self._read_only:
             raise CrawlFolderError(f"{self.folder}: opened for reading only")
-        if self.end.size_bytes >= self._max_file_bytes:
+        if self.end.size_bytes and (self.end.size_bytes >= self.max_file_bytes or self.end.file in self.stored.sealed):
             self.sync()
             self._close_out()
             self.end = ArchiveEnd(self.end.file + 1, 0)
@@ -216,14 +266,37 @@ class Archive:
                 raise
         self.end = ArchiveEnd(self.end.file, self.end.size_bytes + len(member))
 
-    def _descriptor(self, file: int) -> int:
-        """For reading; the last one is kept open, since pages are mostly read in the order they were written."""
+    def _member_at(self, position: Position) -> bytes | None:
+        """The bytes at a position; None where they are not in the file."""
+        file, offset, n_bytes = position
+        descriptor = self._descriptor(file)
+        if descriptor is not None:
+            is_inside = 0 <= offset <= offset + n_bytes <= os.fstat(descriptor).st_size
+            return os.pread(descriptor, n_bytes, offset) if is_inside else None
+        stored = self._stored_elsewhere(file)
+        is_inside = 0 <= offset < offset + n_bytes <= stored.size_bytes
+        return self.remote.read(self.path(file).name, stored, offset, n_bytes) if is_inside else None
+
+    def _stored_elsewhere(self, file: int) -> StoredFile:
+        """Where a file is to be read that is not here; it may have been stored there a moment ago."""
+        if file not in self.stored.files:
+            self.stored.read()
+        if file not in self.stored.files:
+            lost = "the file is missing; acknowledged pages are in it"
+            raise CrawlFolderError(f"{self.path(file)}: {lost}; {MAKES_THE_BEST}")
+        self.stored.expect_allowed(file)
+        return self.stored.files[file]
+
+    def _descriptor(self, file: int) -> int | None:
+        """For reading; the last one is kept open, since pages are mostly read in the order they were written.
+
+        None where the file is not here.
+        """
         if self._reading is None or self._reading[0] != file:
             try:
                 descriptor = os.open(self.path(file), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except FileNotFoundError:
-                lost = "the file is missing; acknowledged pages are in it"
-                raise CrawlFolderError(f"{self.path(file)}: {lost}; {MAKES_THE_BEST}") from None
+                return None
             if self._reading is not None:
                 os.close(self._reading[1])
             self._reading = file, descriptor

@@ -8,7 +8,7 @@ write fails the transaction is lost as a whole: commit raises the same error aga
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -57,6 +57,7 @@ class Connection:
         self.upgraded_from: int | None = None
         self.missing_tables: frozenset[str] = frozenset()
         self._failed: CrawlFolderError | None = None
+        self._explained = explained(path)
         if not path.is_file():
             raise CrawlFolderError(f"{path}: no such database")
         with explained(path):
@@ -102,8 +103,7 @@ class Connection:
         if self._failed is not None:
             raise self._failed
         if self._connection.in_transaction:
-            with self._writing():
-                self._connection.execute("COMMIT")
+            self._change(self._connection.execute, "COMMIT", ())
 
     def rollback(self) -> None:
         """Back to the last commit."""
@@ -125,19 +125,22 @@ class Connection:
             with explained(self.path):
                 batch = cursor.fetchmany(n_rows)
 
+    def _row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        """The first row; None if there is none."""
+        with self._explained:
+            row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
+        return row
+
     def _first(self, sql: str, *values: Any) -> Any:
         """The first column of the first row; None if there is no row."""
-        with explained(self.path):
-            row = self._connection.execute(sql, values).fetchone()
+        row = self._row(sql, *values)
         return None if row is None else row[0]
 
     def _write(self, sql: str, *values: Any) -> None:
-        with self._writing():
-            self._connection.execute(sql, values)
+        self._change(self._connection.execute, sql, values)
 
     def _write_all(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        with self._writing():
-            self._connection.executemany(sql, rows)
+        self._change(self._connection.executemany, sql, rows)
 
     @contextmanager
     def _expecting_damage(self) -> Iterator[None]:
@@ -147,15 +150,22 @@ class Connection:
         except (TypeError, ValueError, OverflowError, LookupError, RecursionError) as error:
             raise damaged(self.path, error) from None
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _change(self, execute: Callable[[str, Any], Any], sql: str, values: Any) -> None:
+        """Execute a statement inside the transaction."""
+        self._begin()
+        self._try(execute, sql, values)
+
+    def _begin(self) -> None:
+        """Begin a transaction, unless one is open."""
         if self._failed is not None:
             raise self._failed
+        if not self._connection.in_transaction:
+            self._try(self._connection.execute, "BEGIN IMMEDIATE", ())
+
+    def _try(self, execute: Callable[[str, Any], Any], sql: str, values: Any) -> None:
         try:
-            with explained(self.path):
-                if not self._connection.in_transaction:
-                    self._connection.execute("BEGIN IMMEDIATE")
-                yield
+            with self._explained:
+                execute(sql, values)
         except CrawlFolderError as error:
             # SQLite may have rolled back all of the transaction. What follows must not pass for the whole of it.
             self._failed = error

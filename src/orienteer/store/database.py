@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,12 @@ from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
 from orienteer.store.survey_tables import SurveyTables
 
 _URLS_PER_BLOCK = 100_000
+_URLS_AT_ONCE = 100
+_SIGNATURES_AT_ONCE = 4096  # two megabytes
+_ADD_URLS = f"INSERT INTO url VALUES {', '.join(['(?, ?)'] * _URLS_AT_ONCE)}"
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
 _ADD_PAGE = f"INSERT INTO page ({COLUMNS}) VALUES ({', '.join('?' * len(PageRow._fields))})"
+_PAGE = f"SELECT {COLUMNS} FROM page WHERE id = ?"
 _CHANGE_PAGE = f"UPDATE page SET {', '.join(f'{name} = ?' for name in PageRow._fields)} WHERE position = ?"
 
 
@@ -54,19 +59,77 @@ class Counts(NamedTuple):
 
 
 class Database(SurveyTables):
-    """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`."""
+    """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`.
+
+    New URLs and signatures are held back until there are many: to write them together takes half the time. They are
+    written before anything is read from their tables that is not asked for by its id, and before a commit.
+    """
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        super().__init__(path, read_only)
+        self._held_urls: list[str] = []
+        self._first_held = 0  # its id
+        self._held_signatures: dict[int, bytes] = {}  # by page
+        self._read_only = read_only
+
+    def commit(self) -> None:
+        self._write_held()
+        super().commit()
+
+    def rollback(self) -> None:
+        self._held_urls.clear()
+        self._held_signatures.clear()
+        super().rollback()
+
+    def _write_held(self) -> None:
+        self._write_held_urls()
+        if self._held_signatures:
+            # In order: the rows of a table stand in the order of their pages.
+            self._write_all("INSERT INTO signature VALUES (?, ?)", sorted(self._held_signatures.items()))
+            self._held_signatures.clear()
 
     # -- URLs ---------------------------------------------------------------------------------------------------
 
     def add_urls(self, first_id: int, urls: Sequence[str]) -> None:
         """The URLs get the ids from `first_id` on, which must be the next ones."""
-        self._write_all("INSERT INTO url VALUES (?, ?)", enumerate(urls, first_id))
+        self._begin()
+        held = self._held_urls
+        if first_id != self._first_held + len(held):
+            self._write_held_urls()
+            self._first_held = first_id
+        held += urls
+        while len(held) >= _URLS_AT_ONCE:
+            values: list[Any] = [None] * (2 * _URLS_AT_ONCE)
+            values[::2] = range(self._first_held, self._first_held + _URLS_AT_ONCE)
+            values[1::2] = held[:_URLS_AT_ONCE]
+            self._write(_ADD_URLS, *values)
+            del held[:_URLS_AT_ONCE]
+            self._first_held += _URLS_AT_ONCE
+        if self._read_only:
+            self._write_held_urls()  # which is refused, now and not later
+
+    def _write_held_urls(self) -> None:
+        if self._held_urls:
+            self._write_all("INSERT INTO url VALUES (?, ?)", enumerate(self._held_urls, self._first_held))
+            self._first_held += len(self._held_urls)
+            self._held_urls.clear()
+
+    def _batches(self, n_rows: int, sql: str, *values: Any) -> Iterator[list[tuple[Any, ...]]]:
+        self._write_held()
+        return super()._batches(n_rows, sql, *values)
+
+    def _first(self, sql: str, *values: Any) -> Any:
+        self._write_held()
+        return super()._first(sql, *values)
 
     def url(self, page: int) -> str:
-        url = self._first("SELECT url FROM url WHERE id = ?", int(page))
-        if not isinstance(url, str):
+        held = int(page) - self._first_held
+        if 0 <= held < len(self._held_urls):
+            return self._held_urls[held]
+        row = self._row("SELECT url FROM url WHERE id = ?", int(page))
+        if row is None or not isinstance(row[0], str):
             raise damaged(self.path, f"no URL with id {page}")
-        return url
+        return row[0]
 
     def urls(self, pages: Iterable[int]) -> list[str]:
         return [self.url(page) for page in pages]
@@ -109,10 +172,11 @@ class Database(SurveyTables):
 
     def page(self, page: int) -> PageRow | None:
         """What came of a page; None if it is not done."""
-        for values in self._rows(f"SELECT {COLUMNS} FROM page WHERE id = ?", int(page)):
-            with self._expecting_damage():
-                return PageRow.of_stored(values)
-        return None
+        values = self._row(_PAGE, int(page))
+        if values is None:
+            return None
+        with self._expecting_damage():
+            return PageRow.of_stored(values)
 
     def pages_linking_to(self, page: int) -> list[int]:
         """The pages with a link to this one, in the order they were done; reads through the links of all pages."""
@@ -211,17 +275,17 @@ class Database(SurveyTables):
     def unknown(self, page: int) -> UnknownLinks:
         """What is not known of a page's links."""
         if "unknown" not in self.missing_tables:
-            for n, why in self._rows("SELECT n, why FROM unknown WHERE page = ?", int(page)):
-                return UnknownLinks(n, why)
+            row = self._row("SELECT n, why FROM unknown WHERE page = ?", int(page))
+            if row is not None:
+                return UnknownLinks(*row)
         return ALL_KNOWN
 
     # -- sessions in URLs ---------------------------------------------------------------------------------------
 
     def session(self, stripped: str) -> SessionRow | None:
         """What is known of the URLs that are this one but for a session in them."""
-        for row in self._rows("SELECT page, digest, is_same FROM session WHERE stripped = ?", stripped):
-            return SessionRow(row[0], row[1], bool(row[2]))
-        return None
+        row = self._row("SELECT page, digest, is_same FROM session WHERE stripped = ?", stripped)
+        return None if row is None else SessionRow(row[0], row[1], bool(row[2]))
 
     def set_session(self, stripped: str, row: SessionRow) -> None:
         self._write("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)", stripped, *row[:2], int(row.is_same))
@@ -270,31 +334,41 @@ class Database(SurveyTables):
     def page_with_digest(self, digest: bytes, other_than: int) -> int | None:
         """The first page with this content, apart from one."""
         sql = "SELECT id FROM page WHERE digest = ? AND id != ? ORDER BY position LIMIT 1"
-        page: int | None = self._first(sql, digest, int(other_than))
-        return page
+        row = self._row(sql, digest, int(other_than))
+        return None if row is None else int(row[0])
 
     def n_with_digest(self, digest: bytes) -> int:
         """How many pages have this content."""
         return int(self._first("SELECT count(*) FROM page WHERE digest = ?", digest))
 
-    def add_bands(self, page: int, bands: Sequence[int], signature: bytes) -> None:
-        """`bands` are signed numbers of 64 bits, each a hash of a part of the signature."""
-        self._write_all("INSERT INTO band VALUES (?, ?)", ((band, page) for band in bands))
-        self._write("INSERT INTO signature VALUES (?, ?)", page, signature)
+    def add_signature(self, page: int, signature: bytes) -> None:
+        """The page is to be found by what it says; `ledger/band_index` finds it."""
+        self._begin()
+        self._held_signatures[page] = signature
+        if len(self._held_signatures) >= _SIGNATURES_AT_ONCE:
+            self._write_held()
 
-    def remove_bands(self, page: int, bands: Sequence[int]) -> None:
-        """The page is not to be found by these any more; they are all it has."""
-        self._write_all("DELETE FROM band WHERE band = ? AND page = ?", ((band, page) for band in bands))
-        self._write("DELETE FROM signature WHERE page = ?", page)
+    def remove_signature(self, page: int) -> None:
+        """The page is not to be found by what it said any more."""
+        if self._held_signatures.pop(page, None) is None:
+            self._write("DELETE FROM signature WHERE page = ?", page)
 
-    def pages_in_bands(self, bands: Sequence[int], limit: int = 20) -> list[int]:
-        """The pages that share one of these bands, in order; of each band the first `limit`."""
-        sql = "SELECT page FROM band WHERE band = ? ORDER BY page LIMIT ?"
-        return sorted({page for band in bands for (page,) in self._rows(sql, band, limit)})
+    def n_signatures(self) -> int:
+        return int(self._first("SELECT count(*) FROM signature"))
+
+    def signatures(self) -> Iterator[tuple[NDArray[np.uint32], list[bytes]]]:
+        """All pages that have one, with their signatures, many at a time."""
+        for rows in self._batches(PAGES_PER_BATCH, "SELECT page, signature FROM signature ORDER BY page"):
+            with self._expecting_damage():
+                pages = np.array([page for page, _ in rows], np.uint32)
+            yield pages, [signature for _, signature in rows]
 
     def signature(self, page: int) -> bytes | None:
-        signature: bytes | None = self._first("SELECT signature FROM signature WHERE page = ?", int(page))
-        return signature
+        held = self._held_signatures.get(int(page))
+        if held is not None:
+            return held
+        row = self._row("SELECT signature FROM signature WHERE page = ?", int(page))
+        return None if row is None else row[0]
 
     def duplicates(self) -> NDArray[np.int64]:
         """The pages that repeat another one, exactly or nearly, in increasing order."""

@@ -39,6 +39,8 @@ from orienteer.store.folder_files import (
 )
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.signed_arrays import write_signed_arrays
+from orienteer.store.store_settings import StoreSettings
+from orienteer.store.uploads import Uploads
 
 
 class CrawlFolder(FolderFiles):
@@ -47,6 +49,7 @@ class CrawlFolder(FolderFiles):
     def __init__(self, path: Path, database: Database, archive: Archive, lock: FolderLock) -> None:
         super().__init__(path, database, archive)
         self._lock = lock
+        self.uploads: Uploads | None = None  # of complete files of the archive, where these are kept elsewhere
 
     @classmethod
     def create(cls, path: Path, settings_text: str) -> CrawlFolder:
@@ -112,9 +115,19 @@ class CrawlFolder(FolderFiles):
             self.database.set(ARCHIVE_END, end)
         self.database.commit()
         self.archive.acknowledged = end
+        if self.uploads is not None:
+            self.uploads.look(time.monotonic())
+
+    def keep_archive(self, settings: StoreSettings) -> None:
+        """The archive is kept as these settings say; the user has allowed what they open."""
+        self.archive.max_file_bytes = settings.max_file_bytes
+        place = settings.place()
+        self.uploads = None if place is None else Uploads(self.archive, place, settings.drop_local)
 
     def close(self) -> None:
-        """What is not acknowledged is lost."""
+        """What is not acknowledged is lost; what is not uploaded stays here."""
+        if self.uploads is not None:
+            self.uploads.close()
         super().close()
         self._lock.release()
 

@@ -4,7 +4,7 @@
     crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
     crawl.allowed     a signature of the user: what the settings open is allowed (see `ledger/permission`)
     crawl.lock        held by the one process that may write
-    archive/          the pages as they came, in WARC files
+    archive/          the pages as they came, in WARC files; stored.json says which are in an object store
     checkpoints/      what makes a reopen quick; never the truth
     report.json       the certificate, and why the crawl stopped
     topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it

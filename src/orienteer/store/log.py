@@ -39,6 +39,7 @@ class Log:
         self._lines: list[str] = []
         self._out: int | None = None  # descriptor
         self._n_lost = 0
+        self._second, self._date = -1, ""  # of the last line, and how it is written
 
     @property
     def old_path(self) -> Path:
@@ -64,7 +65,11 @@ class Log:
         self._close_out()
 
     def _now(self) -> str:
-        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+        now = self._clock()
+        second = int(now)
+        if second != self._second:
+            self._second, self._date = second, datetime.fromtimestamp(second, UTC).isoformat().removesuffix("+00:00")
+        return f"{self._date}.{int(1000 * (now - second)):03}Z"
 
     def _write(self) -> None:
         if self._out is None:

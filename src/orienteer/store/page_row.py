@@ -60,8 +60,12 @@ class PageRow(NamedTuple):
 
     def stored(self) -> tuple[Any, ...]:
         """The values as SQLite takes them."""
-        texts: dict[str, Any] = {name: _encodable(getattr(self, name)) for name in _TEXTS}
-        return (*self._replace(**texts)[:-2], blob_of(self.links), blob_of(self.outside))
+        values: list[Any] = list(self)
+        for place in _TEXTS:
+            if not values[place].isascii():
+                values[place] = _encodable(values[place])
+        values[-2:] = blob_of(self.links), blob_of(self.outside)
+        return tuple(values)
 
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
@@ -79,7 +83,7 @@ _KINDS: tuple[Any, ...] = (
     int, int, int, str, int, (float, int), *[(int, NoneType)] * 3, (bytes, NoneType), int, str, str, str, int, int,
     *[(int, NoneType)] * 3, str, str, (float, int, NoneType), bytes, bytes,
 )  # fmt: skip
-_TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")
+_TEXTS = tuple(map(PageRow._fields.index, ("outcome", "content_type", "language", "title", "etag", "last_modified")))
 
 
 def blob_of(pages: ArrayLike) -> bytes:
@@ -95,4 +99,4 @@ def page_ids(blobs: Iterable[bytes]) -> NDArray[np.uint32]:
 
 def _encodable(text: str) -> str:
     """A page may hold half a surrogate pair, which is no text to SQLite."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")

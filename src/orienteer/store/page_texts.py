@@ -47,7 +47,7 @@ COMMIT;
 
 
 class PageText(NamedTuple):
-    """What a page says; `headings` are one a line, `anchors` are links inside the crawl and their texts."""
+    """What a page says; `headings` are one a line."""
 
     id: int
     stamp: int
@@ -57,7 +57,21 @@ class PageText(NamedTuple):
     title: str = ""
     headings: str = ""
     text: str = ""
-    anchors: Sequence[tuple[int, str]] = ()
+
+
+class NewText(NamedTuple):
+    """The same of a page that was read just now, its text as `packed_text` makes it. `anchors` are links inside the
+    crawl, and their texts."""
+
+    id: int
+    stamp: int
+    url: str
+    time: float
+    language: str
+    title: str
+    headings: str
+    text: tuple[bytes, bytes]
+    anchors: Sequence[tuple[int, str]]
 
 
 class PageTexts:
@@ -115,7 +129,7 @@ class PageTexts:
             return dict(self._connection.execute("SELECT language, count(*) FROM page GROUP BY language"))
 
     def page(self, page: int, lead_only: bool = False) -> PageText | None:
-        """What a page says; None for one that is not here. Its anchors are left out.
+        """What a page says; None for one that is not here.
 
         With `lead_only` of its text the first LEAD_CHARS, and no headings: all of it costs several times as much.
         """
@@ -129,7 +143,7 @@ class PageTexts:
             with self._lock:
                 rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
             return {
-                row[0]: PageText._make((*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else ""), ()))
+                row[0]: PageText._make((*row[:7], _unpacked(row[7]) + (_unpacked(row[8]) if row[8] else "")))
                 for row in rows
             }
 
@@ -152,7 +166,7 @@ class PageTexts:
                     counts[text] = counts.get(text, 0) + n
         return sorted(counts, key=lambda text: (-counts[text], text))[:_MAX_LINK_TEXTS]
 
-    def replace(self, gone: Iterable[int], pages: Iterable[PageText]) -> None:
+    def replace(self, gone: Iterable[int], pages: Iterable[NewText]) -> None:
         """Forget the pages that are gone, and take in these, in place of what they said before: all or nothing."""
         new = list(pages)
         with _explained(self.path), self._transaction():
@@ -190,9 +204,14 @@ def _explained(path: Path) -> Iterator[None]:
         raise CrawlFolderError(f"{error}; {MAKE_ANEW}") from None
 
 
-def _stored(page: PageText) -> tuple[Any, ...]:
-    lead, rest = page.text[:LEAD_CHARS], page.text[LEAD_CHARS:]
-    return (*page[:-2], _packed(lead), _packed(rest) if rest else b"", _packed(json.dumps(sorted(set(page.anchors)))))
+def packed_text(text: str) -> tuple[bytes, bytes]:
+    """The beginning of a text, which is all that most searches show of it, and the rest."""
+    rest = text[LEAD_CHARS:]
+    return _packed(text[:LEAD_CHARS]), _packed(rest) if rest else b""
+
+
+def _stored(page: NewText) -> tuple[Any, ...]:
+    return (*page[:-2], *page.text, _packed(json.dumps(sorted(set(page.anchors)))))
 
 
 def _packed(text: str) -> bytes:

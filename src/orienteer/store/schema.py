@@ -22,7 +22,8 @@ survey      a row per survey of the coverage: the epoch, how many events had bee
             and what it is to find out
 walks       the walks of a survey that began together: after how many events, where they entered, and what their
             scores are held to (see graph/survey). All else about them follows from the seed and the pages
-signature, band    what near-duplicates are found by: a page's signature, and the pages of each band of it
+signature   what near-duplicates are found by (see ledger/band_index)
+band        what earlier versions found them by: the pages of each band of a signature. Not written any more
 event       what happened besides: hosts that were given up, limits that were hit
 meta        single values, as JSON; among them the end of the archive
 """

@@ -132,9 +132,24 @@ def _files_at(path: Path, is_wanted: Callable[[Path], bool], kinds: str) -> list
 def _in_folder(path: Path, is_wanted: Callable[[Path], bool], kinds: str) -> list[Path]:
     folder = path / "archive" if (path / "archive").is_dir() else path
     files = sorted(file for file in folder.iterdir() if file.is_file() and is_wanted(file))
+    _expect_all_here(folder)
     if not files:
         raise InputError(f"{folder}: no {kinds} files in it")
     return files
+
+
+def _expect_all_here(folder: Path) -> None:
+    """Refuse the archive of a crawl some of whose files are in an object store alone (see `store/stored_files`)."""
+    try:
+        elsewhere = json.loads((folder / "stored.json").read_bytes())["files"]
+        n_elsewhere = sum(not (folder / f"orienteer-{int(file):05}.warc.gz").exists() for file in elsewhere)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return
+    if n_elsewhere:
+        raise InputError(
+            f"{folder}: {n_elsewhere:,} of its files are in an object store alone; "
+            "`orienteer export DIR --format warc` makes one file of them all"
+        )
 
 
 def files_of_wacz(path: Path) -> list[ArchiveFile]:

@@ -114,6 +114,7 @@ class CrawlNow:
     first_time: float | None
     last_time: float | None
     archive_bytes: int
+    stored: str  # what of the archive is in object storage, in words
     database_bytes: int
 
     @property
@@ -295,6 +296,7 @@ class CrawlWatch:
             first_time=status.first_time,
             last_time=status.last_time,
             archive_bytes=status.archive_bytes,
+            stored="" if status.stored is None else status.stored.in_words(),
             database_bytes=status.database_bytes,
         )
 

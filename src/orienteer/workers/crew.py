@@ -7,7 +7,6 @@ take over the requests from then on.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 
@@ -15,6 +14,7 @@ from orienteer.answers.answer import Request
 from orienteer.fetch.choice import make_fetcher
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.fetch.settings import FetchSettings
+from orienteer.processes.how_many import usable_cores
 from orienteer.workers.pool import Pool
 from orienteer.workers.processes import Elsewhere, Processes
 from orienteer.workers.received import Reading, Received
@@ -25,11 +25,6 @@ MOST_BY_DEFAULT = 4  # more than these are seldom of use to one crawl
 _LOOK_S = 2.0  # how long a process must have been busy
 _BUSY = 0.7  # of the time
 _GLANCE_S = 0.002  # at workers that hold the last requests from before
-
-
-def usable_cores() -> int:
-    """The cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Crew:

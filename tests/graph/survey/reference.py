@@ -117,11 +117,16 @@ class OddWeb:
     def rows(self, known: np.ndarray) -> Rows:
         """All is told; K are the known pages, told before time 1."""
         when = np.where(known, 1, 2).astype(np.int32)
-        return Rows(when, self.blocked, self.alias, self.n_unknown.astype(np.int32))
+        return Rows.of(when, self.blocked, self._new_coverage())
+
+    def _new_coverage(self) -> Coverage:
+        coverage = Coverage(self.trust.copy(), self.damping, counts_visits=True)
+        coverage.set_aliases(self.alias)
+        coverage.leave_unknown(self.n_unknown)
+        return coverage
 
     def settled(self, known: np.ndarray) -> Coverage:
-        coverage = Coverage(self.trust.copy(), self.damping, counts_visits=True)
-        coverage.alias[:], coverage.n_unknown[:] = self.alias, self.n_unknown
+        coverage = self._new_coverage()
         coverage.fetch(np.flatnonzero(known & ~self.blocked).astype(np.uint32), self.links())
         coverage.block(np.flatnonzero(known & self.blocked))
         coverage.settle(self.links(), 1e-13)

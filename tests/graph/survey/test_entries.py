@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from orienteer.graph.coverage import Coverage
+from orienteer.graph.coverage import BLOCKED, FETCHED, Coverage
 from orienteer.graph.survey.entries import Edge, _enter, _weigh, drawn, quick_upper, random_level, random_start
 from tests.graph.survey.reference import odd_web, plain_web
 
 
 def coverage_of(p: list[float], fetched: Sequence[int] = (), blocked: Sequence[int] = ()) -> Coverage:
     coverage = Coverage(np.array(p))
-    coverage.fetched[list(fetched)] = True
-    coverage.blocked[list(blocked)] = True
+    coverage.flags[list(fetched)] = FETCHED
+    coverage.flags[list(blocked)] = BLOCKED
     return coverage
 
 
@@ -44,7 +44,7 @@ def test_a_level_finds_the_page_at_which_the_running_sum_exceeds_it() -> None:
 def test_a_level_at_the_very_end_finds_the_last_page_that_has_mass() -> None:
     p = np.array([0.1, 0.2, 0.3, 0.0])
     found = np.zeros(2, np.int64)
-    _enter(p, np.zeros(4, bool), np.zeros(4, bool), np.array([0.05, 0.7]), found)
+    _enter(p, np.zeros(4, np.uint8), np.array([0.05, 0.7]), found)
     assert found.tolist() == [0, 2]
 
 
@@ -56,15 +56,15 @@ def test_without_mass_nothing_is_drawn() -> None:
 
 def test_plain_python_equals_compiled_code_to_the_bit() -> None:
     rng = np.random.default_rng(5)
-    p, fetched, blocked = rng.random(500), rng.random(500) < 0.3, rng.random(500) < 0.1
+    p, flags = rng.random(500), rng.choice([0, FETCHED, BLOCKED], 500, p=[0.6, 0.3, 0.1]).astype(np.uint8)
     sums = [np.zeros(3), np.zeros(3)]
-    _weigh.compiled(p, fetched, blocked, sums[0])
-    _weigh.plain(p, fetched, blocked, sums[1])
+    _weigh.compiled(p, flags, sums[0])
+    _weigh.plain(p, flags, sums[1])
     assert sums[0].tolist() == sums[1].tolist()
     levels = np.sort(rng.random(100)) * sums[0][0]
     found = [np.zeros(100, np.int64), np.zeros(100, np.int64)]
-    _enter.compiled(p, fetched, blocked, levels, found[0])
-    _enter.plain(p, fetched, blocked, levels, found[1])
+    _enter.compiled(p, flags, levels, found[0])
+    _enter.plain(p, flags, levels, found[1])
     assert found[0].tolist() == found[1].tolist()
 
 

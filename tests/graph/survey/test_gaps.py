@@ -49,7 +49,7 @@ class Case:
 
     def survey(self, seed: str, confidence: float = 0.999) -> FixedSurvey:
         coverage = Coverage(self.trust, DAMPING)
-        coverage.alias[:] = self.alias
+        coverage.set_aliases(self.alias)
         links = Links.of(self.web)
         coverage.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
         coverage.block(np.flatnonzero(self.blocked))

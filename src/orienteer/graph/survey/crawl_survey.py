@@ -109,6 +109,7 @@ class CrawlSurvey:
         self._order = array("I")  # fetched pages
         self._n_pushed = 0  # of these
         self._when: NDArray[np.int32] = np.full(1024, NOT_TOLD, np.int32)
+        self._blocked: NDArray[np.bool_] = np.zeros(1024, np.bool_)
         self._n_fetched_at = array("q")  # of each life: pages fetched when it began
         self._gains: NDArray[np.float64] = np.zeros(64)  # of each life, as it was at the last look
         self._look_at = len(np.flatnonzero(trust))
@@ -123,14 +124,15 @@ class CrawlSurvey:
         `coverage` knows whether the page is another name, and whether links of it are not known.
         """
         self.n_told += 1
-        self._know(max(page + 1, len(links.starts)))
+        self._know(max(page + 1, links.n_pages))
         self._when[page] = self.n_told
         own = self._coverage
-        own.alias[page], own.n_unknown[page] = coverage.alias[page], coverage.n_unknown[page]
+        own.take_row(page, coverage)
         if is_fetched:
             self._order.append(page)
         else:
             own.block(np.array([page], np.uint32))
+            self._blocked[page] = own.is_blocked(page)
         needed_it = self._lives.needs(page)
         if needed_it:
             n_before = self._lives.n_scored
@@ -239,6 +241,7 @@ class CrawlSurvey:
         n_before = len(self._when)
         if n_pages > n_before:
             self._when = grown(self._when, n_pages)
+            self._blocked = grown(self._blocked, len(self._when))
             self._when[n_before:] = NOT_TOLD
         self._coverage.know(len(self._when))
 
@@ -246,7 +249,7 @@ class CrawlSurvey:
         return self.start.until, self.start.of_reachable
 
     def _rows(self) -> Rows:
-        return Rows(self._when, self._coverage.blocked, self._coverage.alias, self._coverage.n_unknown)
+        return Rows.of(self._when, self._blocked, self._coverage)
 
     def _needed(self) -> list[tuple[int, int]]:
         needed = self._lives.needed()
@@ -265,7 +268,7 @@ class CrawlSurvey:
         """Push the pages once that were fetched since."""
         new = np.array(self._order[self._n_pushed :], np.uint32)
         self._n_pushed = len(self._order)
-        self._know(len(links.starts))
+        self._know(links.n_pages)
         self._coverage.fetch(new, links)
 
     def _settle(self, links: Links, share: float) -> Edge:

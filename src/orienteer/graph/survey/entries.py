@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.coverage import B, Coverage, U
+from orienteer.graph.coverage import BLOCKED, FETCHED, B, Coverage, U
 from orienteer.graph.push import D, R
 from orienteer.kernel import kernel
 
@@ -35,7 +35,7 @@ class Edge:
     @classmethod
     def of(cls, coverage: Coverage) -> Edge:
         sums = np.zeros(3)
-        _weigh(coverage.p, coverage.fetched, coverage.blocked, sums)
+        _weigh(coverage.p, coverage.flags, sums)
         free, blocked, held = sums.tolist()
         total = float(1.0 - coverage.damping * coverage.mass[D])
         return cls(coverage.damping, free, blocked, coverage.hidden, float(coverage.mass[U]), held, total)
@@ -63,7 +63,7 @@ def drawn(coverage: Coverage, free: float, levels: NDArray[np.float64]) -> NDArr
     """For each number in [0, 1) a page; uniform numbers give pages by their mass, which is `free` in all."""
     order = np.argsort(levels, kind="stable")
     found, pages = np.zeros(len(levels), np.int64), np.zeros(len(levels), np.int64)
-    _enter(coverage.p, coverage.fetched, coverage.blocked, levels[order] * free, found)
+    _enter(coverage.p, coverage.flags, levels[order] * free, found)
     pages[order] = found
     return pages
 
@@ -88,22 +88,22 @@ def random_level(seed: str, life: int) -> float:
 
 
 @kernel
-def _weigh(p: Any, fetched: Any, blocked: Any, sums: Any) -> None:
+def _weigh(p: Any, flags: Any, sums: Any) -> None:
     for page in range(len(p)):
-        if fetched[page]:
+        if flags[page] & FETCHED:
             sums[_HELD] += p[page]
-        elif blocked[page]:
+        elif flags[page] & BLOCKED:
             sums[_BLOCKED] += p[page]
         else:
             sums[_FREE] += p[page]
 
 
 @kernel
-def _enter(p: Any, fetched: Any, blocked: Any, levels: Any, found: Any) -> None:
+def _enter(p: Any, flags: Any, levels: Any, found: Any) -> None:
     """The page at which the running sum exceeds each level; levels increase."""
     total, done, last = 0.0, 0, 0
     for page in range(len(p)):
-        if fetched[page] or blocked[page] or p[page] == 0.0:
+        if flags[page] & (FETCHED | BLOCKED) or p[page] == 0.0:
             continue
         total += p[page]
         last = page

@@ -46,7 +46,7 @@ class FixedSurvey:
         self._edge = Edge.of(coverage)
         self.lives = Lives(seed, coverage.damping)
         self._when = np.where(coverage.fetched, 0, NOT_TOLD).astype(np.int32)
-        self._blocked = coverage.blocked.copy()
+        self._blocked = np.array(coverage.blocked)
         self._when[self._blocked] = 0
         self.n_probes = 0  # pages that lives have needed, and that are told
         self.n_heard = 0  # lives
@@ -92,12 +92,11 @@ class FixedSurvey:
     def take_row(self, page: int, coverage: Coverage) -> None:
         """Take over what another Coverage knows of a page: whether it is another name, and what of its links is not."""
         self._know(page + 1)
-        if page < len(coverage.alias):
-            self._coverage.alias[page], self._coverage.n_unknown[page] = coverage.alias[page], coverage.n_unknown[page]
+        self._coverage.take_row(page, coverage)
 
     def told(self, page: int, is_fetched: bool, links: Links) -> list[int]:
         """It is known now what came of a page; the pages that are needed now."""
-        self._know(max(page + 1, len(links.starts)))
+        self._know(max(page + 1, links.n_pages))
         self.n_probes += self.lives.needs(page)
         self._when[page] = 1
         self._blocked[page] = not is_fetched
@@ -141,7 +140,7 @@ class FixedSurvey:
         self._coverage.know(len(self._when))
 
     def _rows(self) -> Rows:
-        return Rows(self._when, self._blocked, self._coverage.alias, self._coverage.n_unknown)
+        return Rows.of(self._when, self._blocked, self._coverage)
 
     def needed(self) -> list[int]:
         """The pages that lives wait for."""
@@ -179,8 +178,8 @@ def survey(
     links = Links.of(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping)
     if n_unknown is not None:
-        coverage.n_unknown[:] = _one_a_page(n_unknown, graph.n_pages)
-    coverage.alias[page_ids("aliases", aliases, graph.n_pages)] = True
+        coverage.leave_unknown(_one_a_page(n_unknown, graph.n_pages))
+    coverage.set_aliases(page_ids("aliases", aliases, graph.n_pages))
     _check_aliases(graph, coverage)
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages

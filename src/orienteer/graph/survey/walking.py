@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orienteer.graph.coverage import ALIAS, Coverage, n_unknown_of
+from orienteer.graph.push import row_of
 from orienteer.kernel import inlined, kernel
 from orienteer.pages.unknown import NOBODY_KNOWS
 
@@ -38,12 +40,20 @@ _PER_53_BITS = 1.0 / (1 << 53)
 
 
 class Rows(NamedTuple):
-    """What is known of pages: in which order they were told (NOT_TOLD for the others), and what came of them."""
+    """What is known of pages: in which order they were told (NOT_TOLD for the others), and what came of them.
+
+    The last three are those of a Coverage, which knows other names and links that are not known.
+    """
 
     when: Any
     blocked: Any
-    alias: Any
-    n_unknown: Any
+    flags: Any
+    unknown_pages: Any
+    unknown: Any
+
+    @classmethod
+    def of(cls, when: Any, blocked: Any, coverage: Coverage) -> Rows:
+        return cls(when, blocked, coverage.flags, coverage.unknown.keys, coverage.unknown.values)
 
 
 def highest_score(damping: float) -> float:
@@ -80,8 +90,9 @@ def go_on(links: Any, rows: Any, start: int, page: Any, damping: float, random: 
         if rows.blocked[page]:
             score[OUTSIDE], score[UNKNOWN] = 0.0, 1.0
             return page, True
-        first, n_links = links.starts[page], links.ends[page] - links.starts[page]
-        if rows.alias[page] and n_links > 0 and not _is_known(links.targets[first], rows, start):
+        row = row_of(links, page)
+        first, n_links = links.offsets[row], links.offsets[row + 1] - links.offsets[row]
+        if rows.flags[page] & ALIAS and n_links > 0 and not _is_known(links.targets[first], rows, start):
             page = np.int64(links.targets[first])
             continue
         out, following = _look_around(links, rows, start, page, damping, random, score)
@@ -98,10 +109,11 @@ def _look_around(links: Any, rows: Any, start: int, page: Any, damping: float, r
 
     Returns her chance to get there, and a page to go on with, drawn by the chance to be the next.
     """
-    first, n_links = links.starts[page], links.ends[page] - links.starts[page]
-    n_unknown = rows.n_unknown[page]
+    row = row_of(links, page)
+    first, n_links = links.offsets[row], links.offsets[row + 1] - links.offsets[row]
+    n_unknown = n_unknown_of(rows.flags, rows.unknown_pages, rows.unknown, page)
     passed_on = damping
-    if rows.alias[page]:
+    if rows.flags[page] & ALIAS:
         score[OUTSIDE], passed_on = 0.0, 1.0
     if n_unknown == NOBODY_KNOWS:
         score[UNKNOWN] = passed_on
@@ -133,11 +145,13 @@ def _through_known(
     """One free walk through K, from the page that a link leads to; (what leaves K again, 0 if nothing does; where)."""
     share = passed_on / _FREE_WALKS
     while _is_known(page, rows, start):
-        first, n_links, n_unknown = links.starts[page], links.ends[page] - links.starts[page], rows.n_unknown[page]
+        row = row_of(links, page)
+        first, n_links = links.offsets[row], links.offsets[row + 1] - links.offsets[row]
+        n_unknown = n_unknown_of(rows.flags, rows.unknown_pages, rows.unknown, page)
         if n_unknown == 0 and n_links == 0:
             score[DANGLING] += damping * share
             return 0.0, page
-        if not rows.alias[page]:
+        if not rows.flags[page] & ALIAS:
             share *= damping
         if n_unknown == NOBODY_KNOWS:
             score[UNKNOWN] += share

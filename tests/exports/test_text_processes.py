@@ -1,0 +1,75 @@
+"""Texts that several processes read are exported as if one had read them, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import orienteer as ori
+from orienteer.errors import SkippedPageWarning
+from orienteer.exports import page_texts
+from orienteer.exports.page_texts import Content, content_reading
+from orienteer.search.page_reading import ToRead
+from tests.exports.crawls import hostile_crawl
+from tests.processes.readings import children
+from tests.search.small_webs import HandmadeCrawl, page
+from tests.search.test_index_processes import filled
+
+
+@contextmanager
+def deadly_content_reading(folder: Path) -> Iterator[Callable[[ToRead], Content]]:
+    """As ever, but whoever reads a page with "deadly" in its URL is killed."""
+    with content_reading(folder) as read:
+
+        def read_or_die(wanted: ToRead) -> Content:
+            if "deadly" in wanted.page.url:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return read(wanted)
+
+        yield read_or_die
+
+
+@pytest.fixture(scope="module")
+def crawls(tmp_path_factory: pytest.TempPathFactory) -> list[HandmadeCrawl]:
+    folder = tmp_path_factory.mktemp("crawls")
+    return [filled(folder / "many", 400), hostile_crawl(folder / "hostile")]
+
+
+def exported(crawl: HandmadeCrawl, format: str, out: Path, n_processes: int) -> dict[str, bytes]:
+    """All files that an export consists of."""
+    report = ori.export(crawl.path, format, out, processes=n_processes, all_pages=True)
+    files = [path for path in report.files if path.is_file()] or sorted(out.rglob("*.*"))
+    return {str(path.relative_to(out.parent))[1:]: path.read_bytes() for path in files if path.is_file()}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "markdown", "parquet"])
+def test_however_many_read_it_is_the_same_export(crawls: list[HandmadeCrawl], format: str, tmp_path: Path) -> None:
+    suffix = {"markdown": ""}.get(format, f".{format}")
+    for crawl in crawls:
+        one, *others = (
+            exported(crawl, format, tmp_path / f"{n}{crawl.path.name}{suffix}", n_processes=n) for n in (1, 3)
+        )
+        assert sum(map(len, one.values())) > 1_000
+        assert others == [one]
+    assert not children(os.getpid())
+
+
+def test_a_page_that_kills_says_nothing_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crawl = HandmadeCrawl(tmp_path / "crawl")
+    urls = [f"http://a.org/{k}" for k in range(30)]
+    urls[11] = "http://a.org/deadly"
+    crawl.add({url: page(f"Title {k}", f"word{k}") for k, url in enumerate(urls)})
+    monkeypatch.setattr(page_texts, "content_reading", deadly_content_reading)
+    with pytest.warns(SkippedPageWarning, match=r"^http://a\.org/deadly: skipped, .*killed by SIGKILL"):
+        report = ori.export(crawl.path, "jsonl", tmp_path / "x.jsonl", processes=2)
+    pages: list[dict[str, Any]] = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert report.n_pages == 30
+    assert [one["url"] for one in pages] == urls
+    assert [one["url"] for one in pages if not one["text"]] == ["http://a.org/deadly"]

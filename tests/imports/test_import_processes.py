@@ -1,0 +1,153 @@
+"""An import whose pages are read ahead by several processes is the import of a single one."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import orienteer as ori
+from orienteer.errors import SkippedPageWarning
+from orienteer.fetch.settings import FetchSettings
+from orienteer.imports import import_crawl as importing
+from orienteer.imports.reading_ahead import Answered, ToTell, answer_reading
+from orienteer.workers.received import Reading
+from tests.imports.collections_made import digest, record, response, wat, write
+from tests.live.live_crawls import Told
+from tests.processes.readings import children
+
+A, B = "http://a.test", "http://b.test"
+_BY_CHANCE = ("archive_offset", "archive_bytes")  # records have ids of their own, and are packed with them
+
+
+@contextmanager
+def deadly_answer_reading(
+    folder: Path, settings: FetchSettings, reading: Reading
+) -> Iterator[Callable[[ToTell], Answered]]:
+    """As ever, but whoever reads a page with "deadly" in its URL is killed."""
+    with answer_reading(folder, settings, reading) as read:
+
+        def read_or_die(wanted: ToTell) -> Answered:
+            if "deadly" in wanted.request.url:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return read(wanted)
+
+        yield read_or_die
+
+
+def mixed(n_pages: int, rng: random.Random) -> list[bytes]:
+    """Pages with links to any others; repeated, redirected, missing, unlinked, on another host, revisited, images."""
+    records = []
+    for k in range(n_pages):
+        hosts = [A if rng.random() < 0.8 else B for _ in range(4)]
+        links = "".join(f"<a href={host}/{rng.randrange(2 * n_pages)}>to</a> " for host in hosts)
+        words = " ".join(f"word{rng.randrange(300)}" for _ in range(60)) if k % 9 else "the same on many pages"
+        url, html = f"{A if k % 5 else B}/{k}", f"<title>Page {k}</title><p>{words} {links}"
+        match k % 12:
+            case 3:
+                where = f"Location: {A}/{rng.randrange(n_pages)}"
+                records.append(response(url, "", where, status="301 Moved Permanently"))
+            case 5:
+                records.append(response(url, "", status="404 Not Found"))
+            case 7:
+                records.append(response(url, b"\x89PNG", "Content-Type: image/png"))
+            case _:
+                records.append(response(url, html))
+        if k % 40 == 1:
+            body = html.encode()
+            stated = {"WARC_Payload_Digest": digest(body), "date": "2024-06-01T00:00:00Z"}
+            records.append(record("revisit", f"{A}/again{k}", b"HTTP/1.1 200 OK\r\n\r\n", **stated))
+    return records
+
+
+def held(folder: Path) -> dict[str, Any]:
+    """The rows of the database, but for what differs from import to import."""
+    found = {}
+    with sqlite3.connect(folder / "crawl.db") as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            cursor = database.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in cursor.description]
+            kept = [k for k, name in enumerate(names) if name not in _BY_CHANCE]
+            found[table] = [tuple(row[k] for k in kept) for row in cursor]
+    database.close()
+    found.pop("event")  # when it was
+    found["meta"] = [row for row in found["meta"] if row[0] not in ("figures", "archive_end")]
+    return found
+
+
+@pytest.mark.parametrize("scope", ["host", "web"])
+def test_however_many_read_it_is_the_same_crawl(tmp_path: Path, fresh_rng: random.Random, scope: str) -> None:
+    source = write(tmp_path / "x.warc.gz", mixed(500, fresh_rng))
+    expected, orders = [], []
+    for n in (1, 2, 3):
+        folder = tmp_path / f"crawl{n}"
+        report = ori.import_crawl(source, folder, seeds=f"{A}/1", scope=scope, processes=n)
+        assert report.n_unlinked > 0
+        assert (report.n_outside > 0) == (scope == "host")
+        expected.append((held(folder), report.certificate, report.n_fetched, report.n_failed, report.n_frontier))
+        orders.append(Told(folder).order)
+    assert expected == [expected[0]] * 3
+    assert orders == [orders[0]] * 3
+    assert not children(os.getpid())
+
+
+def test_with_a_hook_and_wat_files(tmp_path: Path, fresh_rng: random.Random) -> None:
+    """What only this process can do is done here: hooks, and pages that are not in the archive."""
+    hook = tmp_path / "links.py"
+    hook.write_text(
+        "import orienteer as ori\n\n"
+        "def on_page(page):\n"
+        "    return ori.Added(links=[page.url + '/more'], tags=['long' if len(page.html) > 700 else 'short'])\n"
+    )
+    sources = [
+        write(tmp_path / "x.warc.gz", mixed(120, fresh_rng)),
+        write(tmp_path / "x.wat.gz", [wat(f"{A}/wat{k}", [f"{A}/{k}"]) for k in range(30)]),
+    ]
+    found = []
+    for n in (1, 2):
+        folder = tmp_path / f"crawl{n}"
+        ori.import_crawl(sources, folder, seeds=f"{A}/1", hooks=[hook], processes=n)
+        found.append(held(folder))
+    assert found[0] == found[1]
+    assert found[0]["added"]
+
+
+def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
+    source = write(tmp_path / "x.warc.gz", mixed(1_500, fresh_rng))
+    killed = []
+
+    def on_page(page: ori.HookPage) -> None:
+        """It runs here, for each page in its turn."""
+        if page.url.endswith("00") and (found := children(os.getpid())):
+            killed.append(fresh_rng.choice(found))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    report = ori.import_crawl(source, tmp_path / "killed", seeds=f"{A}/1", scope="web", hooks=[on_page], processes=2)
+    assert killed
+    plain = ori.import_crawl(source, tmp_path / "plain", seeds=f"{A}/1", scope="web", processes=1)
+    assert (report.n_fetched, report.n_failed, report.n_skipped) == (plain.n_fetched, plain.n_failed, plain.n_skipped)
+    assert held(tmp_path / "killed")["page"] == held(tmp_path / "plain")["page"]
+
+
+def test_a_page_that_kills_cannot_be_read_and_all_others_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = "".join(f"<a href=/{k}>x</a>" for k in range(50)) + "<a href=/deadly>y</a>"
+    records = [response(f"{A}/", home), *(response(f"{A}/{k}", f"<p>word{k}") for k in range(50))]
+    source = write(tmp_path / "x.warc.gz", [*records, response(f"{A}/deadly", "<p>nightshade")])
+    monkeypatch.setattr(importing, "answer_reading", deadly_answer_reading)
+    with pytest.warns(SkippedPageWarning, match=r"^http://a\.test/deadly: skipped, .*killed by SIGKILL"):
+        report = ori.import_crawl(source, tmp_path / "crawl", seeds=f"{A}/", processes=2)
+    assert report.n_fetched == 51
+    rows = Told(tmp_path / "crawl").rows
+    assert {url: row.outcome for url, row in rows.items() if row and row.outcome != "ok"} == {
+        f"{A}/deadly": "unreadable"
+    }

@@ -1,0 +1,171 @@
+"""An index made by several processes is the one that a single process makes, whoever is killed on the way."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orienteer.cli.interruption import Interrupted
+from orienteer.errors import CrawlFolderError, SkippedPageWarning
+from orienteer.search import indexing
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import search
+from tests.processes.readings import children, is_alive
+from tests.ready_process import ReadyPopen
+from tests.search.deadly import deadly_index_reading
+from tests.search.small_webs import HandmadeCrawl, page
+from tests.search.test_indexing import answers, links, many
+
+GERMAN = "Die Öffnungszeiten des Museums stehen auf der Seite der Stadt und ändern sich an Feiertagen."
+FRENCH = "Les horaires du musée sont indiqués sur la page de la ville et changent les jours fériés."
+
+
+def filled(path: Path, n_pages: int) -> HandmadeCrawl:
+    """Pages of all kinds: with a language and without, to be indexed and not, redirected, repeated, no HTML."""
+    crawl = HandmadeCrawl(path)
+    pages = many(n_pages)
+    urls = list(pages)
+    crawl.add(pages, links(urls))
+    strange = {f"http://h2.org/d{k}": page(f"Museum{k}", GERMAN if k % 2 else FRENCH) for k in range(40)}
+    crawl.add(strange, {"http://h2.org/d7": {urls[3]: "fruit, see apple"}}, language="")
+    crawl.add({"http://h1.org/hidden": page("Hidden", "apple")}, links(["http://h1.org/hidden", *urls]), noindex=True)
+    crawl.add({"http://h1.org/melon": "not gzip"}, content_type="application/pdf")
+    crawl.add({"http://h1.org/plain": "fruit \udc80 tree"}, content_type="text/plain", language="")
+    crawl.redirect("http://h0.org/old", urls[0])
+    return crawl
+
+
+def held(folder: Path) -> dict[str, Any]:
+    """All that an index holds: the rows of its database, its columns, and what searches find."""
+    with sqlite3.connect(folder / "index" / "pages.db") as database:
+        rows = {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in ("page", "anchor")}
+    database.close()
+    with np.load(folder / "index" / "columns.npz") as columns:
+        arrays = {name: (columns[name].shape, columns[name].tobytes()) for name in columns.files}
+    return {**rows, **arrays, **answers(folder)}
+
+
+@pytest.mark.long
+def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
+    crawl = filled(tmp_path / "crawl", 900)
+    expected: dict[str, Any] = {}
+    for n_processes in (1, 2, 3):
+        report = update_index(crawl.path, rebuild=True, processes=n_processes)
+        assert (report.n_read, report.n_skipped) == (943, 0)
+        expected = expected or held(crawl.path)
+        assert held(crawl.path) == expected
+    assert {row[4] for row in expected["page"]} >= {"en", "de", "fr"}
+
+
+def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
+    crawl = filled(tmp_path / "crawl", 100)
+    update_index(crawl.path, processes=2)
+    crawl.add({url: html for url, html in many(100, "changed").items() if url.endswith("5")})
+    crawl.remove("http://h1.org/4")
+    report = update_index(crawl.path, processes=2, max_ghost_share=0)
+    assert (report.n_read, report.n_removed) == (10, 1)
+    grown = held(crawl.path)
+    update_index(crawl.path, rebuild=True, processes=1)
+    assert held(crawl.path) == grown
+
+
+@pytest.mark.long
+def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
+    """Whenever some hundred pages were given out, one of those that read is killed, or none."""
+    crawl = filled(tmp_path / "crawl", 2_500)
+    killed = []
+
+    def kill(stage: str, done: int, total: int) -> None:
+        if stage == "reading pages" and fresh_rng.random() < 0.7 and (found := children(os.getpid())):
+            killed.append(fresh_rng.choice(found))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    report = update_index(crawl.path, processes=2, progress=kill)
+    assert killed
+    assert (report.n_read, report.n_skipped) == (2_543, 0)
+    expected = held(crawl.path)
+    update_index(crawl.path, rebuild=True, processes=1)
+    assert held(crawl.path) == expected
+
+
+def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crawl, url = filled(tmp_path / "crawl", 60), "http://h1.org/deadly"
+    update_index(crawl.path, processes=1)
+    without = held(crawl.path)
+    crawl.add({url: page("Deadly", "nightshade")})
+    update_index(crawl.path, processes=1)
+    assert search(crawl.path, "nightshade").total == 1
+    crawl.add({url: page("Deadly", "nightshade, changed")})
+    with monkeypatch.context() as patch:
+        patch.setattr(indexing, "index_reading", deadly_index_reading)
+        said = rf"^{url}: skipped, since the processes that read it died \(killed by SIGKILL\)$"
+        with pytest.warns(SkippedPageWarning, match=said):
+            report = update_index(crawl.path, processes=2, max_ghost_share=0)
+    assert (report.n_read, report.n_skipped, report.n_removed) == (0, 1, 1)
+    assert search(crawl.path, "nightshade").total == 0
+    found = held(crawl.path)
+    assert {table: found[table] for table in ("page", "anchor")} == {
+        table: without[table] for table in ("page", "anchor")
+    }
+    assert update_index(crawl.path, processes=2).n_added == 1  # the next time it is tried again
+    assert search(crawl.path, "nightshade").total == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    crawl = filled(tmp_path / "crawl", 1_500)
+    command = [sys.executable, "-m", "orienteer", "index", crawl.path, "--processes", "2"]
+    with ReadyPopen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while len(started := children(process.pid)) < 2:
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(how)
+        process.wait()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert "Traceback" not in said
+    assert process.returncode != 0
+    while any(map(is_alive, started)):
+        time.sleep(0.02)
+    update_index(crawl.path, processes=1, max_ghost_share=0)
+    grown = held(crawl.path)
+    update_index(crawl.path, rebuild=True, processes=1)
+    assert held(crawl.path) == grown
+
+
+def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
+    crawl = filled(tmp_path / "crawl", 1_200)
+
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if children(os.getpid()):
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        update_index(crawl.path, processes=2, progress=interrupt)
+    assert not children(os.getpid())
+    assert update_index(crawl.path, processes=1).n_pages > 1_200
+
+
+def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
+    crawl = filled(tmp_path / "crawl", 50)
+    (archive,) = (crawl.path / "archive").iterdir()
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    archive.write_bytes(content)
+    lines = set()
+    for n_processes in (1, 2):
+        with pytest.raises(CrawlFolderError, match=r"no page in .*orienteer repair") as caught:
+            update_index(crawl.path, rebuild=True, processes=n_processes)
+        lines.add(str(caught.value))
+    assert len(lines) == 1

@@ -1,0 +1,69 @@
+"""Small crawls whose archive goes to an object store, and what is to be read afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from orienteer.live.session import Report
+from orienteer.store.archive import Archive, Position
+from orienteer.store.folder_view import FolderView
+from orienteer.store.uploads import Uploads
+from tests.live.live_crawls import crawled
+from tests.store.small_crawls import response
+
+A = "http://a.test/"
+N_PAGES = 60
+WORDS = "lantern harbour bridge violet granite meadow compass"
+
+
+def small_site() -> MadeSite:
+    """Pages with words of their own, which no compression makes small."""
+    pages = {}
+    for page in range(N_PAGES):
+        targets = [target for target in (2 * page + 1, 2 * page + 2) if target < N_PAGES]
+        links = " ".join(f"<a href=/{target}>to {target}</a>" for target in targets)
+        noise = "".join(hashlib.sha512(f"{page} {k}".encode()).hexdigest() for k in range(10))
+        pages[f"{A}{page or ''}"] = f"<title>Page {page}</title><p>{WORDS.split()[page % 7]} {noise}</p>{links}"
+    return MadeSite(pages)
+
+
+def stored_crawl(web: FakeWeb, folder: Path, to: str | None, **store: Any) -> Report:
+    table = {"max_file_mb": 0.01} | ({} if to is None else {"archive_to": to}) | store
+    return crawled(web, A, folder, settings={"store": table, "crawl": {"commit_every_s": 0.01}})
+
+
+def warcs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "archive").glob("*.warc.gz"))}
+
+
+def records(folder: Path) -> dict[str, tuple[Position, bytes]]:
+    """Every archived page with its record."""
+    with FolderView.open(folder) as crawl:
+        found = {}
+        for number in range(crawl.database.n_urls()):
+            row = crawl.database.page(number)
+            if row is not None and row.archived is not None:
+                found[crawl.database.url(number)] = row.archived, crawl.archive.read_record(row.archived)[0]
+        return found
+
+
+def waiting_archive(folder: Path, n_pages: int = 12) -> Archive:
+    """An archive of several files, all acknowledged."""
+    archive = Archive(folder, max_file_bytes=1000)
+    for page in range(n_pages):
+        archive.append(response(page))
+    archive.acknowledged = archive.sync()
+    return archive
+
+
+def sent(uploads: Uploads, now: float) -> None:
+    """Begin what may begin at this time, and wait until it has ended, in one way or another."""
+    uploads.look(now)
+    while uploads._under_way is not None:
+        assert uploads._child is not None
+        uploads._child.channel.poll(None)
+        uploads._hear(now)
