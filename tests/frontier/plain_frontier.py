@@ -14,7 +14,7 @@ class PlainFrontier:
 
     def __init__(self, politeness: Politeness) -> None:
         self.politeness = politeness
-        self.pages: dict[int, tuple[float, str]] = {}  # (priority, turn)
+        self.pages: dict[int, tuple[float, int]] = {}  # (priority, host)
         self.turn_of: dict[int, str] = {}
         self.n_open: dict[str, int] = defaultdict(int)
         self.rests_until: dict[str, float] = defaultdict(float)
@@ -29,25 +29,26 @@ class PlainFrontier:
 
     def put(self, pages: Iterable[int], priorities: Iterable[float], hosts: Iterable[int]) -> None:
         for page, priority, host in zip(pages, priorities, hosts, strict=True):
-            self.pages[page] = priority, self.turn(host)
+            self.pages[page] = priority, host
 
     def add(self, pages: Iterable[int], hosts: Iterable[int]) -> None:
         for page, host in zip(pages, hosts, strict=True):
-            before, old_turn = self.pages.get(page, (LAST, self.turn(host)))
-            self.pages[page] = (0.0 if before == LAST else before), old_turn
+            before, old_host = self.pages.get(page, (LAST, host))
+            self.pages[page] = (0.0 if before == LAST else before), old_host
 
     def take(self, now: float, only_quick: bool = False) -> tuple[int, float] | None:
         self.now = now
         may_be_asked = [
             (-priority, page)
-            for page, (priority, turn) in self.pages.items()
+            for page, (priority, host) in self.pages.items()
+            for turn in [self.turn(host)]
             if not self.politeness.per_host or (self._has_connection(turn) and self.rests_until[turn] <= now)
             if turn in self.quick or not only_quick
         ]
         if not may_be_asked:
             return None
         key, page = min(may_be_asked)
-        self.taken[page] = self.pages.pop(page)[1]
+        self.taken[page] = self.turn(self.pages.pop(page)[1])
         self.n_open[self.taken[page]] += 1
         return page, -key
 
@@ -68,19 +69,21 @@ class PlainFrontier:
         if self.politeness.per_host:
             (self.quick.add if is_quick else self.quick.discard)(self.turn(host))
 
-    def share_turn(self, hosts: list[int], pages: Iterable[int], with_host: int | None) -> None:
+    def share_turn(self, hosts: list[int], with_host: int | None) -> None:
         if not hosts or not self.politeness.per_host:
             return
         self.n_shared += 1
         turn = f"shared {self.n_shared}" if with_host is None else self.turn(with_host)
         self.turn_of |= dict.fromkeys(hosts, turn)
-        self.pages |= {page: (self.pages[page][0], turn) for page in pages if page in self.pages}
+
+    def waiting_turns(self) -> set[str]:
+        return {self.turn(host) for _, host in self.pages.values()}
 
     def n_quick_waiting(self) -> int:
-        return len({turn for _, turn in self.pages.values() if turn in self.quick})
+        return len(self.waiting_turns() & self.quick)
 
     def next_time(self) -> float | None:
-        resting = {turn for _, turn in self.pages.values() if self.rests_until[turn] > self.now}
+        resting = {turn for turn in self.waiting_turns() if self.rests_until[turn] > self.now}
         ends = [self.rests_until[turn] for turn in resting if self._has_connection(turn)]
         return min(ends, default=None) if self.politeness.per_host else None
 

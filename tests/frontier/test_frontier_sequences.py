@@ -64,8 +64,9 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(shared=st.lists(hosts, max_size=4), with_host=st.none() | hosts, pages=st.sets(st.integers(0, 40)))
     def share_turn(self, shared: list[int], with_host: int | None, pages: set[int]) -> None:
-        self.plain.share_turn(shared, pages, with_host)
-        self.frontier.share_turn(shared, sorted(pages), with_host)
+        self.plain.share_turn(shared, with_host)
+        theirs = {page for page, (_, host) in self.plain.pages.items() if host in shared}
+        self.frontier.share_turn(shared, sorted(pages | theirs), with_host)
 
     @rule(host=hosts, delay_s=st.none() | delays)
     def release(self, host: int, delay_s: float | None) -> None:

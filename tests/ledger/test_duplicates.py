@@ -30,11 +30,9 @@ class Reference:
     def __init__(self) -> None:
         self.known: dict[int, bytes] = {}
 
-    def near(self, page: int, text: str, was_known: bool) -> int | None:
+    def near(self, page: int, signature: bytes, was_known: bool) -> int | None:
         if was_known:
             self.known.pop(page, None)
-        signature = near_duplicates.signature(text)
-        assert signature is not None
         own = set(near_duplicates.bands(signature))
         for other in sorted(self.known):
             if own & set(near_duplicates.bands(self.known[other])):
@@ -60,9 +58,10 @@ def test_near_duplicates_are_those_that_comparing_all_would_find(
         was_known = k > 0 and rng.random() < 0.2
         page = int(rng.choice(pages[:k])) if was_known else page
         like = None if rng.random() < 0.3 else texts[int(rng.integers(0, len(texts)))]
-        text = " ".join(text_of(rng, like, int(rng.integers(0, 8))))
-        found = duplicates.near(page, text, was_known)
-        assert found == reference.near(page, text, was_known), f"seed {seed}, page {page}, the {k}-th"
+        signature = near_duplicates.signature(" ".join(text_of(rng, like, int(rng.integers(0, 8)))))
+        assert signature is not None
+        found = duplicates.near(page, signature, was_known)
+        assert found == reference.near(page, signature, was_known), f"seed {seed}, page {page}, the {k}-th"
         n_found += found is not None
         what = rng.random()
         if what < 0.05:
@@ -77,11 +76,11 @@ def test_near_duplicates_are_those_that_comparing_all_would_find(
 
 
 def test_what_is_not_looked_for_is_not_found(tmp_path: Path) -> None:
-    text = " ".join(WORDS[:100])
+    signature = near_duplicates.signature(" ".join(WORDS[:100]))
     with Database.create(tmp_path / "crawl.db") as database:
         duplicates = Duplicates(database, exact=False, near=False)
-        assert duplicates.near(0, text, was_known=False) is None
-        assert duplicates.near(1, text, was_known=False) is None
+        assert duplicates.near(0, signature, was_known=False) is None
+        assert duplicates.near(1, signature, was_known=False) is None
         assert database.n_signatures() == 0
 
 
@@ -89,4 +88,6 @@ def test_a_signature_that_is_cut_off_is_damage(tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
         database.add_signature(3, b"too short")
         with pytest.raises(CrawlFolderError, match="a signature is cut off"):
-            Duplicates(database, exact=True, near=True).near(4, " ".join(WORDS[:100]), was_known=False)
+            Duplicates(database, exact=True, near=True).near(
+                4, near_duplicates.signature(" ".join(WORDS[:100])), was_known=False
+            )

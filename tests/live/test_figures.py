@@ -61,6 +61,7 @@ class Running(SimpleNamespace):
                 folder=SimpleNamespace(course_path=Path("nowhere") / "course.jsonl"),
             ),
             health=SimpleNamespace(n_failing=2, n_given_up=1),
+            crew=SimpleNamespace(figures=list, n_died=0),
             outcomes=Counter({"ok": 5, "http 404": 7}),
             n_under_way=3,
             n_bytes=12_345,

@@ -189,7 +189,7 @@ class Frontier:
     def share_turn(self, hosts: ArrayLike, pages: ArrayLike, with_host: int | None = None) -> None:
         """From now on these hosts have one turn, that which `with_host` has now, or else a new one.
 
-        `pages` are all their pages that are here, and perhaps others; they wait for that turn.
+        `pages` are all their pages that are here, which wait for that turn, and perhaps others, which do not.
         """
         ids = np.asarray(hosts, np.int64)
         if not self.politeness.per_host or len(ids) == 0:
