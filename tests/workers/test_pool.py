@@ -218,12 +218,3 @@ def test_a_host_keeps_its_worker_where_it_has_cookies_and_none_is_left_behind(se
         processes = [figures.process for figures in pool.figures()]
         assert len(processes) == 2
     assert not any(is_alive(process) for process in processes)
-
-
-def test_processes_are_begun_as_they_are_needed(settings: FetchSettings) -> None:
-    with closing(Pool(Processes(settings, Reading()), 3, 60.0, asks_web=True)) as pool:
-        for k in range(20):
-            finished(pool, [Request(f"http://{HOSTS[k % 3]}/page-{k}", k)])
-        assert len(pool.figures()) == 1
-        finished(pool, requests(urls(40)))
-        assert len(pool.figures()) == 3

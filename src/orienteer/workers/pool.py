@@ -69,7 +69,7 @@ class _Hand:
 
 
 class Pool:
-    """Up to `n` workers; a worker is begun when those that are there have their hands full.
+    """So many workers, `n`, begun at once.
 
     `timeout_s` is how long a fetch may take, `grace_s` how much longer an answer may.
     """
@@ -85,10 +85,9 @@ class Pool:
         self.n_died = 0
         self.why_died = ""  # the last one
         self._elsewhere = elsewhere
-        self._n = n
         self._patience_s = timeout_s + grace_s
         self._sticks = sticks
-        self._hands: list[_Hand] = []
+        self._hands = [self._new_hand() for _ in range(n)]
         self._alone: _Hand | None = None  # has one request at a time
         self._for_alone: deque[Request] = deque()
         self._waiting: list[Request] = []  # for a worker that is ready
@@ -98,7 +97,6 @@ class Pool:
         self._n_deaths_at_start = 0
         self._next_number = 0
         self._done: list[Received] = []
-        self._begin_some(n if sticks else 1)
 
     @property
     def n_under_way(self) -> int:
@@ -112,7 +110,6 @@ class Pool:
             self._give(hand, request)
         else:
             self._waiting.append(request)
-        self._begin_if_busy()
 
     def poll(self, timeout_s: float) -> list[Received]:
         self._give_alone()
@@ -165,19 +162,11 @@ class Pool:
     def _all(self) -> list[_Hand]:
         return self._hands if self._alone is None else [*self._hands, self._alone]
 
-    def _begin_some(self, n: int) -> None:
-        while len(self._hands) < n:
-            self._hands.append(self._new_hand())
-
     def _new_hand(self) -> _Hand:
         return _Hand(self._elsewhere.begin(), time.monotonic() + self._elsewhere.start_s)
 
     def _n_in_hand(self) -> int:
         return sum(len(hand.in_hand) for hand in self._all())
-
-    def _begin_if_busy(self) -> None:
-        if len(self._hands) < self._n and self._n_in_hand() + len(self._waiting) > _FEW * len(self._hands):
-            self._begin_some(len(self._hands) + 1)
 
     def _hand_for(self, request: Request) -> _Hand | None:
         """The one that has the host's connections, unless it has much more to do than another; of those ready."""
