@@ -130,6 +130,9 @@ class GeneratedPages:
         self.seeds = (self._url(0),)
 
     def received(self, request: Request) -> bytes:
+        if request.any_type:
+            missing = Fetched(request, Outcome.CLIENT_ERROR, 404, started_at=time.time())
+            return packed(Results([(0, read_answer(missing, Reading()))]))
         rng = self._rng
         old = (self._n_urls * rng.random(LINKS_PER_PAGE - NEW_PER_PAGE) ** 2).astype(int).tolist()
         new = range(self._n_urls, self._n_urls + NEW_PER_PAGE)
