@@ -15,8 +15,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from orienteer.cli.metrics_server import Published, check_metrics, serving
 from orienteer.errors import InputError
+from orienteer.inspect.workers_in_words import WorkerNow
 from orienteer.live.figures import Figures
-from orienteer.live.worker_rates import WorkerNow
 from tests.cli.test_crawl_display import FIGURES
 from tests.ready_process import PATIENCE_S
 

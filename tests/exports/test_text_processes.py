@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +13,11 @@ import pytest
 import orienteer as ori
 from orienteer.errors import SkippedPageWarning
 from orienteer.exports import page_texts
-from orienteer.exports.page_texts import Content, content_reading
-from orienteer.search.page_reading import ToRead
 from tests.exports.crawls import hostile_crawl
 from tests.processes.readings import children
+from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_index_processes import filled
-
-
-@contextmanager
-def deadly_content_reading(folder: Path) -> Iterator[Callable[[ToRead], Content]]:
-    """As ever, but whoever reads a page with "deadly" in its URL is killed."""
-    with content_reading(folder) as read:
-
-        def read_or_die(wanted: ToRead) -> Content:
-            if "deadly" in wanted.page.url:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return read(wanted)
-
-        yield read_or_die
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +50,7 @@ def test_a_page_that_kills_says_nothing_and_is_told(tmp_path: Path, monkeypatch:
     urls = [f"http://a.org/{k}" for k in range(30)]
     urls[11] = "http://a.org/deadly"
     crawl.add({url: page(f"Title {k}", f"word{k}") for k, url in enumerate(urls)})
-    monkeypatch.setattr(page_texts, "content_reading", deadly_content_reading)
+    monkeypatch.setattr(page_texts, "content_reading", partial(deadly, "orienteer.exports.page_texts:content_reading"))
     with pytest.warns(SkippedPageWarning, match=r"^http://a\.org/deadly: skipped, .*killed by SIGKILL"):
         report = ori.export(crawl.path, "jsonl", tmp_path / "x.jsonl", processes=2)
     pages: list[dict[str, Any]] = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]

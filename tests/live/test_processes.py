@@ -24,7 +24,7 @@ from orienteer.store.database import Database
 from orienteer.workers import crew
 from tests.faults.crawl_process import check_archive
 from tests.live.live_crawls import Told, crawled, hub
-from tests.processes.test_child import is_alive
+from tests.processes.readings import is_alive
 from tests.workers.deadly import DeadlyProcesses
 
 N_PAGES = 300

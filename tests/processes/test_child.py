@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.processes.child import Child
+from tests.processes.readings import is_alive
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,6 +61,7 @@ def test_a_killed_one_says_so() -> None:
 SCRIPT = """
 import os, sys, time
 from orienteer.processes.child import Child
+from tests.processes.readings import is_alive
 from tests.processes.test_child import busy, echo
 
 children = [Child(busy), Child(echo, "")]
@@ -84,10 +86,3 @@ def test_none_outlives_its_parent(tmp_path: Path, how: signal.Signals) -> None:
         parent.wait()
     while any(is_alive(pid) for pid in pids):
         time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

@@ -1,4 +1,4 @@
-"""Reading for an index by processes that die of some pages."""
+"""Reading by processes that die of some pages."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
-from orienteer.search.page_reading import Said, ToRead, index_reading
+from orienteer.search.page_reading import ToRead
 
 
 @contextmanager
-def deadly_index_reading(folder: Path) -> Iterator[Callable[[ToRead], Said]]:
-    """As ever, but whoever reads a page with "deadly" in its URL is killed."""
-    with index_reading(folder) as read:
+def deadly(reading: str, folder: Path) -> Iterator[Callable[[ToRead], Any]]:
+    """As the reading of this name, but whoever reads a page with "deadly" in its URL is killed."""
+    with resolve_name(reading)(folder) as read:
 
-        def read_or_die(wanted: ToRead) -> Said:
+        def read_or_die(wanted: ToRead) -> Any:
             if "deadly" in wanted.page.url:
                 os.kill(os.getpid(), signal.SIGKILL)
             return read(wanted)

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
 from tests.processes.readings import children, is_alive
 from tests.ready_process import ReadyPopen
-from tests.search.deadly import deadly_index_reading
+from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_indexing import answers, links, many
 
@@ -107,7 +108,7 @@ def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypat
     assert search(crawl.path, "nightshade").total == 1
     crawl.add({url: page("Deadly", "nightshade, changed")})
     with monkeypatch.context() as patch:
-        patch.setattr(indexing, "index_reading", deadly_index_reading)
+        patch.setattr(indexing, "index_reading", partial(deadly, "orienteer.search.page_reading:index_reading"))
         said = rf"^{url}: skipped, since the processes that read it died \(killed by SIGKILL\)$"
         with pytest.warns(SkippedPageWarning, match=said):
             report = update_index(crawl.path, processes=2, max_ghost_share=0)

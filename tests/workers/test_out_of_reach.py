@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -54,7 +54,9 @@ class Crowded(Processes):
         return super().wait([worker for worker in workers if worker is self.begun[0]], timeout_s)
 
 
-def test_what_may_be_under_way_is_lost_when_it_is_over(settings: FetchSettings) -> None:
+@contextmanager
+def with_a_dead_worker(settings: FetchSettings) -> Iterator[tuple[Pool, float]]:
+    """A pool whose worker was killed with 20 requests in hand, and the time of that."""
     with closing(Pool(Doubtful(settings, Reading()), 1, 60.0, asks_web=True)) as pool:
         assert len(finished(pool, requests(urls(3)))) == 3
         os.kill(pool.figures()[0].process, signal.SIGSTOP)
@@ -65,6 +67,11 @@ def test_what_may_be_under_way_is_lost_when_it_is_over(settings: FetchSettings) 
         os.kill(pool.figures()[0].process, signal.SIGKILL)
         while not pool.n_died:
             assert not pool.poll(0.1)
+        yield pool, killed
+
+
+def test_what_may_be_under_way_is_lost_when_it_is_over(settings: FetchSettings) -> None:
+    with with_a_dead_worker(settings) as (pool, killed):
         assert pool.n_under_way == 20
         found = rest(pool)
         assert time.monotonic() >= killed + LINGERS_S
@@ -73,15 +80,7 @@ def test_what_may_be_under_way_is_lost_when_it_is_over(settings: FetchSettings) 
 
 
 def test_cancelled_it_comes_back_at_once(settings: FetchSettings) -> None:
-    with closing(Pool(Doubtful(settings, Reading()), 1, 60.0, asks_web=True)) as pool:
-        assert len(finished(pool, requests(urls(3)))) == 3
-        os.kill(pool.figures()[0].process, signal.SIGSTOP)
-        for request in requests(urls(20)):
-            pool.start(request)
-        pool.poll(0.0)
-        os.kill(pool.figures()[0].process, signal.SIGKILL)
-        while not pool.n_died:
-            assert not pool.poll(0.1)
+    with with_a_dead_worker(settings) as (pool, _):
         pool.cancel()
         assert len(pool.poll(0.0)) == 20
         assert pool.n_under_way == 0

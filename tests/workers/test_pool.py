@@ -25,7 +25,7 @@ from orienteer.workers.pool import Pool
 from orienteer.workers.processes import Processes
 from orienteer.workers.received import Reading, Received
 from orienteer.workers.worker import Worker, Workers
-from tests.processes.test_child import is_alive
+from tests.processes.readings import is_alive
 from tests.workers.deadly import DeadlyProcesses, FailingProcesses
 
 HOSTS = ("a.example", "b.example", "c.example")

@@ -41,7 +41,7 @@ from orienteer.inspect.status_in_words import (
     supposed,
 )
 from orienteer.inspect.surveyed import surveyed
-from orienteer.inspect.workers_in_words import workers_in_words, workers_of
+from orienteer.inspect.workers_in_words import workers_in_words
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
 
@@ -160,7 +160,7 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     known = counted(figures.n_known, "URL")
     add_fact(rows, "waiting", f"{counted(figures.n_frontier, 'page')} in the frontier; {known} known")
     add_fact(rows, "speed", _speed(figures))
-    add_fact(rows, "workers", workers_in_words(workers_of(figures.as_dict()), figures.n_workers_died))
+    add_fact(rows, "workers", workers_in_words(figures.workers, figures.n_workers_died))
     add_fact(rows, "hosts", _hosts(figures))
     add_fact(rows, "errors", _errors(figures) or "none")
     add_fact(rows, "time", f"{duration(figures.elapsed_s)} so far; left: {_left(figures)}")

@@ -10,8 +10,9 @@ from orienteer.wording import counted, plain
 
 
 @dataclass(frozen=True)
-class WorkerSeen:
-    """A worker as the figures of a crawl have it; `busy` is None where that is not known."""
+class WorkerNow:
+    """A worker: the machine it is on and its process, requests in hand, answers so far and a second, and how busy it
+    is: 1 is a whole core. `busy` is None where that is not known."""
 
     where: str
     process: int
@@ -25,10 +26,10 @@ class WorkerSeen:
         return f"{self.where}, process {self.process}" if self.process else self.where
 
 
-def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerSeen, ...]:
+def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerNow, ...]:
     """Those who fetch and read now; none in figures of older versions."""
     return tuple(
-        WorkerSeen(
+        WorkerNow(
             where=plain(str(worker["where"]), 60),
             process=int(worker["process"]),
             n_in_hand=int(worker["n_in_hand"]),
@@ -40,7 +41,7 @@ def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerSeen, ...]:
     )
 
 
-def workers_in_words(workers: Sequence[WorkerSeen], n_died: int) -> str:
+def workers_in_words(workers: Sequence[WorkerNow], n_died: int) -> str:
     """`3 processes, 240 answers/s, 92 % busy; 1 died`; empty where all is done in one process, as ever."""
     if not n_died and all(worker.process == 0 for worker in workers):
         return ""

@@ -14,11 +14,12 @@ from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.frontier_top import TopWriter
+from orienteer.inspect.workers_in_words import WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.time_left import Left, Outlook, Point
-from orienteer.live.worker_rates import WorkerNow, WorkerRates
+from orienteer.live.worker_rates import WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.course import Course, CoursePoint

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orienteer.inspect.workers_in_words import WorkerNow
 from orienteer.workers.worker import WorkerFigures
 
 _OVER_S = 5.0  # rates are of about so many seconds
-
-
-@dataclass(frozen=True)
-class WorkerNow:
-    """A worker: the machine it is on and its process, requests in hand, answers so far and a second, and how busy it
-    is: 1 is a whole core. `busy` is None where that is not known."""
-
-    where: str
-    process: int
-    n_in_hand: int
-    n_answers: int
-    answers_per_s: float
-    busy: float | None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from threading import Thread
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from orienteer.errors import OrienteerError, ProcessError
-from orienteer.processes.child import Child
+from orienteer.processes.child import Child, be_killed_first
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -275,7 +275,7 @@ def _serve(channel: Connection, job: bytes) -> None:
 
     Results are sent by a thread, so that there is always somebody who listens: neither side waits for the other.
     """
-    _be_killed_first()
+    be_killed_first()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # before it is loaded: there is a process for every core
     answers: SimpleQueue[bytes] = SimpleQueue()
@@ -290,12 +290,6 @@ def _serve(channel: Connection, job: bytes) -> None:
         while True:
             items = pickle.loads(channel.recv_bytes())
             answers.put(pickle.dumps(_results(work, items), pickle.HIGHEST_PROTOCOL))
-
-
-def _be_killed_first() -> None:
-    """Where the system has no memory left, it takes this process, which can be replaced, and not the one it serves."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("800")
 
 
 def _send(channel: Connection, answers: SimpleQueue[bytes]) -> None:

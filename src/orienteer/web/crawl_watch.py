@@ -20,7 +20,7 @@ from orienteer.inspect.status_in_words import (
     measured_in_words,
     stopped_in_words,
 )
-from orienteer.inspect.workers_in_words import WorkerSeen, workers_of
+from orienteer.inspect.workers_in_words import WorkerNow, workers_of
 from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
@@ -109,7 +109,7 @@ class CrawlNow:
     n_hosts_known: int
     n_hosts_resting: int
     n_hosts_given_up: int
-    workers: tuple[WorkerSeen, ...]
+    workers: tuple[WorkerNow, ...]
     n_workers_died: int
     first_time: float | None
     last_time: float | None

@@ -33,11 +33,13 @@ def read_answer(answer: Fetched, reading: Reading, record_headers: Mapping[str, 
             found.signature = near_duplicates.signature(meaning.page.text)
         if not reading.words and not reading.whole:
             _drop_words(meaning.page)
-    if reading.records and answer.outcome in _ARCHIVED:
-        found.record = response_record(_response(answer, found.digest), record_headers or {})
-    if reading.revisits and answer.outcome in _REVISITED:
+    is_archived = reading.records and answer.outcome in _ARCHIVED
+    is_revisited = reading.revisits and answer.outcome in _REVISITED
+    if is_archived or is_revisited:
         response = _response(answer, found.digest)
-        found.revisited = response._replace(body=b"", body_sha1=response.payload_sha1)
+        response = response._replace(body_sha1=response.payload_sha1)
+        found.record = response_record(response, record_headers or {}) if is_archived else None
+        found.revisited = response._replace(body=b"") if is_revisited else None
     return found
 
 

@@ -40,8 +40,7 @@ def packed(message: Orders | Results) -> bytes:
 
 
 def orders_in(data: bytes) -> Orders:
-    requests, record_headers, cancel = pickle.loads(data)
-    return Orders(requests, record_headers, cancel)
+    return Orders(*pickle.loads(data))
 
 
 def results_in(data: bytes) -> Results:

@@ -83,7 +83,6 @@ class Pool:
         self.max_under_way = NO_LIMIT
         self.record_headers: Mapping[str, str] = {}
         self.n_died = 0
-        self.why_died = ""  # the last one
         self._elsewhere = elsewhere
         self._patience_s = timeout_s + grace_s
         self._sticks = sticks
@@ -228,7 +227,6 @@ class Pool:
     def _died(self, hand: _Hand, why: str, busy_until: float = 0.0) -> None:
         """What it had in hand is lost; another takes its place."""
         self.n_died += 1
-        self.why_died = why
         self._elsewhere.end(hand.worker, at_once=True)
         lost = []
         for number, (request, _) in hand.in_hand.items():

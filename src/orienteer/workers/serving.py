@@ -7,6 +7,7 @@ from multiprocessing.connection import Connection
 
 from orienteer.fetch.choice import make_fetcher
 from orienteer.fetch.settings import FetchSettings
+from orienteer.processes.child import be_killed_first
 from orienteer.workers.messages import Orders, Results, orders_in, packed
 from orienteer.workers.received import Reading
 from orienteer.workers.worker import Worker
@@ -46,6 +47,7 @@ class Served:
 
 def serve(channel: Connection, settings: FetchSettings, reading: Reading) -> None:
     """Fetch and read until the channel is closed."""
+    be_killed_first()
     served = Served(settings, reading)
     wake_on = getattr(served.fetcher, "wake_on", None)
     if wake_on is not None:
