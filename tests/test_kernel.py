@@ -101,7 +101,7 @@ def test_every_kernel_of_a_crawl_does_the_same_as_plain_python(
             focus = relevance if issubclass(all_policies()[name], FocusedPolicy) else None
             simulate(web, name, hubs, 0.9, step_by_step=True, politeness=Politeness(1.0), relevance=focus)
     assert {name.split(".")[0] for name in names} >= {"extract", "frontier", "graph", "policies"}
-    assert {"frontier.host_heaps.take", "graph.push.push_waiting", "graph.coverage._push_active"} <= names
+    assert {"frontier.host_heaps.take", "graph.push.push_waiting", "graph.coverage_push.push_active"} <= names
 
 
 @pytest.mark.filterwarnings("error")

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from orienteer.errors import ExportError, GraphFileError, InputError, MissingExtraError, OrienteerError
     from orienteer.exports.export import ExportReport, export
     from orienteer.frontier.politeness import Politeness
-    from orienteer.graph.coverage import Certificate, certificate
+    from orienteer.graph.coverage import certificate
     from orienteer.graph.estimate import Estimate, estimate_global_rank
     from orienteer.graph.estimation.estimation import Estimation
     from orienteer.graph.growing_graph import GrowingGraph
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.navigational import navigational_rank
     from orienteer.graph.pagerank import pagerank
+    from orienteer.graph.proved import Certificate
     from orienteer.graph.survey.measured import Measured
     from orienteer.graph.survey.survey import survey
     from orienteer.hooks.hook_page import HookPage

@@ -14,7 +14,7 @@ from rich.live import Live
 from orienteer.cli import crawl_display, display
 from orienteer.cli.crawl_display import CoverageBar, LineShow, PanelShow, panel, print_report, progress_line
 from orienteer.cli.wording import duration, plain, tally, time_left
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.inspect.status_in_words import ending
 from orienteer.live.figures import Figures
 from orienteer.live.session import Report

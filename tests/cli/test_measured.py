@@ -12,7 +12,7 @@ import pytest
 from orienteer.cli.crawl_display import CoverageBar, panel, print_report, progress_line
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.explain import page_facts

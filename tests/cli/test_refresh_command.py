@@ -14,7 +14,7 @@ from orienteer.cli.epoch_display import epochs_table, kept_in_words, savings_in_
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.inspect.epoch_status import EpochStatus
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.live.session import Report

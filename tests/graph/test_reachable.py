@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph.coverage import Coverage, Target, certificate
+from orienteer.graph.coverage import Coverage, certificate
+from orienteer.graph.coverage_push import Target
 from orienteer.graph.push import Links
 from orienteer.pages.unknown import NOBODY_KNOWS
 from tests.conftest import random_web

@@ -11,7 +11,7 @@ from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Verdict
 from orienteer.extract import links as links_module
 from orienteer.fetch.archive import archived_answer
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orienteer.audit.places import folder_of
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
 from orienteer.graph.survey.measured import Measured

@@ -28,7 +28,7 @@ from orienteer.cli import display
 from orienteer.cli.epoch_display import kept_in_words, visits_in_words
 from orienteer.cli.hook_option import failures_in_words
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
-from orienteer.graph.coverage import Certificate, percent
+from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.status_in_words import (
     certificate_in_words,
     ending,

@@ -13,7 +13,7 @@ from orienteer.cli import display
 from orienteer.cli.demo_stage import Stage, watching
 from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
 from orienteer.errors import OrienteerError
-from orienteer.graph.coverage import percent
+from orienteer.graph.proved import percent
 from orienteer.inspect.status_in_words import certificate_in_words, ending
 from orienteer.inspect.surveyed import surveyed
 from orienteer.pages.stop_reason import StopReason

@@ -169,7 +169,7 @@ def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
     """The figures as people read them."""
     from rich.table import Table
 
-    from orienteer.graph.coverage import percent
+    from orienteer.graph.proved import percent
     from orienteer.inspect.surveyed import measured_in_words
     from orienteer.pages.stop_reason import StopReason
     from orienteer.wording import goal_share

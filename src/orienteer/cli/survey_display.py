@@ -28,7 +28,7 @@ class Progress:
         self._n_said = 0
 
     def __call__(self, walks: FixedWalks) -> None:
-        from orienteer.graph.coverage import percent
+        from orienteer.graph.proved import percent
 
         now, measured = time.monotonic(), walks.measured
         if now - self._said_at < _SAY_EVERY_S or walks.n_probes == self._n_said:
@@ -63,7 +63,7 @@ def print_report(report: SurveyReport, n: int) -> None:
 def _print_gaps(title: str, place: str, gaps: Sequence[Gap], urls: dict[int, str]) -> None:
     from rich.markup import escape
 
-    from orienteer.graph.coverage import percent
+    from orienteer.graph.proved import percent
 
     if not gaps:
         return

@@ -28,9 +28,11 @@ from orienteer.arrays import grown
 from orienteer.crawl.goal import Goal
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.coverage import NEVER, Certificate, Coverage, Target
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.coverage_push import NEVER, Target
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.proved import Certificate
 from orienteer.graph.push import Links
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart, again
 from orienteer.notebook import facts_html

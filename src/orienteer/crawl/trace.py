@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph.coverage import Certificate, Coverage, percent
+from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.proved import Certificate, percent
 from orienteer.graph.push import Links
 from orienteer.graph.survey.measured import Measured
 from orienteer.notebook import data_frame, facts_html

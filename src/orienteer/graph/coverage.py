@@ -37,101 +37,37 @@ decided, so a crawl stops at the very page that suffices.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
 from orienteer.errors import InputError
+from orienteer.graph.coverage_push import (
+    ALIAS,
+    BLOCKED,
+    DECIDED,
+    FETCHED,
+    FIRST,
+    N_ACTIVE,
+    NEVER,
+    PROVED,
+    SORTED,
+    UNKNOWN,
+    WANTS_SORTING,
+    B,
+    Target,
+    U,
+    fetch_until,
+    is_proved,
+    push_active,
+)
 from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
-from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R, row_of
-from orienteer.graph.sparse import Sparse, number_of
+from orienteer.graph.proved import Certificate
+from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
+from orienteer.graph.sparse import Sparse
 from orienteer.graph.trust import Trust, trust_vector
-from orienteer.kernel import inlined, kernel
-from orienteer.notebook import facts_html
-from orienteer.pages.unknown import NOBODY_KNOWS
-
-UPPER_SUPPOSES = "no page that was not fetched is another name of a fetched one"
-
-# In `mass`, beside R, Q and D: behind links that are not known; and on blocked pages, which is also counted in R.
-U, B = 3, 4
-
-# What is known of a page, in one byte: fetched; can never be fetched (then it is not fetched); another name of its only
-# link; some of its links are not known, and their number is in `unknown`; waits to be pushed.
-FETCHED, BLOCKED, ALIAS, UNKNOWN, ACTIVE = 1, 2, 4, 8, 16
-
-NEVER = 2.0  # a coverage that nothing proves
-
-_DECIDED = 1e-12  # of the mass: what is left to push changes no answer
-# Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring, and whether it
-# is sorted.
-_FIRST, _ACTIVE, _SORTED = 2, 3, 4
-# A long round goes through memory in the order of pages, several times faster than criss-cross.
-_SORTED_FROM = 20_000
-
-# What the kernels answer: no, yes, and "sort the ring and call again".
-_OPEN, _PROVED, _WANTS_SORTING = range(3)
-
-
-class Target(NamedTuple):
-    """What is to be proved, one of: a coverage of everything, a coverage of what is reachable, or, as a `last_resort`,
-    the latter once it is impossible to prove as much of everything."""
-
-    until: float = NEVER
-    of_reachable: float = NEVER
-    last_resort: float = NEVER
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is proved of a set of fetched pages.
-
-    lower + frontier + blocked + unknown + unsettled = 1: what is not proved covered is on pages that could be fetched,
-    on pages that cannot, behind links that are not known, or not yet pushed far enough.
-    """
-
-    lower: float
-    upper: float
-    blocked: float = 0.0
-    frontier: float = 0.0
-    unsettled: float = 0.0
-    unknown: float = 0.0
-
-    @property
-    def of_reachable(self) -> float:
-        """The proved share of what is neither on blocked pages nor behind links that are not known."""
-        reachable = 1.0 - self.blocked - self.unknown
-        return min(self.lower / reachable, 1.0) if reachable > _DECIDED else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_supposes": UPPER_SUPPOSES}
-        return asdict(self) | more
-
-    def __repr__(self) -> str:
-        return f"<Certificate: {self}>"
-
-    def _repr_html_(self) -> str:
-        facts = [
-            ("at least", percent(self.lower)),
-            ("at most", percent(self.upper, up=True)),
-            ("on pages to fetch", percent(self.frontier, up=True)),
-            ("blocked", percent(self.blocked, up=True) if self.blocked else ""),
-            ("behind unknown links", percent(self.unknown, up=True) if self.unknown else ""),
-        ]
-        return facts_html("Certificate: a surfer's time on pages fetched", facts)
-
-    def __str__(self) -> str:
-        text = f"at least {percent(self.lower)}, at most {percent(self.upper, up=True)}"
-        text += f"; {percent(self.blocked, up=True)} blocked" if self.blocked else ""
-        return text + (f"; {percent(self.unknown, up=True)} behind unknown links" if self.unknown else "")
-
-
-def percent(share: float, up: bool = False) -> str:
-    """Rounded so that the statement stays true."""
-    scaled = np.ceil(share * 1e4) if up else np.floor(share * 1e4)
-    return f"{scaled / 100:.2f} %"
 
 
 def certificate(
@@ -273,10 +209,10 @@ class Coverage:
             self._active = grown(self._active, self.n_fetched)
         done = 0
         while done < len(pages):
-            done, answer = _fetch_until(links, pages, done, target, *self._arrays())
-            if answer == _WANTS_SORTING:
-                answer = self._push(links, _DECIDED, target)
-            if answer == _PROVED and self._claims(target):
+            done, answer = fetch_until(links, pages, done, target, *self._arrays())
+            if answer == WANTS_SORTING:
+                answer = self._push(links, DECIDED, target)
+            if answer == PROVED and self._claims(target):
                 return int(done)
         return 0
 
@@ -288,7 +224,7 @@ class Coverage:
 
     def proves(self, links: Links, target: Target) -> bool:
         """Whether the pages fetched so far prove it; they are pushed as far as it takes to tell."""
-        return min(target) <= 1.0 and self._push(links, _DECIDED, target) == _PROVED and self._claims(target)
+        return min(target) <= 1.0 and self._push(links, DECIDED, target) == PROVED and self._claims(target)
 
     def over_again(self, trust: NDArray[np.float64], links: Links) -> Coverage:
         """The same pages fetched, pushed from the start: their links are not what they were taken for."""
@@ -311,12 +247,12 @@ class Coverage:
 
     def _push(self, links: Links, goal: float, target: Target) -> int:
         while True:
-            answer = int(_push_active(links, goal, target, *self._arrays()))
-            if answer != _WANTS_SORTING:
+            answer = int(push_active(links, goal, target, *self._arrays()))
+            if answer != WANTS_SORTING:
                 return answer
             self._straighten()
-            self._active[: self.work[_ACTIVE]].sort()
-            self.work[_SORTED] = 1
+            self._active[: self.work[N_ACTIVE]].sort()
+            self.work[SORTED] = 1
 
     def _arrays(self) -> tuple[Any, ...]:
         return (
@@ -326,8 +262,8 @@ class Coverage:
 
     def _straighten(self) -> None:
         """Turn the ring so that it begins at the start of its array."""
-        self._active = np.roll(self._active, -int(self.work[_FIRST]))
-        self.work[_FIRST] = 0
+        self._active = np.roll(self._active, -int(self.work[FIRST]))
+        self.work[FIRST] = 0
 
     def certificate(self) -> Certificate:
         """The bounds as they stand."""
@@ -349,7 +285,7 @@ class Coverage:
     def _claims(self, target: Target) -> bool:
         """Whether it is proved. The running sums carry rounding; a claim is made from exact ones."""
         self._recount()
-        return bool(_is_proved.plain(target, self.mass, self.damping))
+        return bool(is_proved.plain(target, self.mass, self.damping))
 
     @property
     def lower(self) -> float:
@@ -362,154 +298,3 @@ class Coverage:
         self.mass[Q] = self.p[fetched].sum()
         self.mass[R] = self.p[~fetched].sum() + self.hidden
         self.mass[B] = self.p[self.blocked].sum()
-
-
-@kernel
-def _is_proved(target: Any, mass: Any, damping: float) -> Any:
-    """Whether the target is proved by the mass as it is."""
-    total = 1.0 - damping * mass[D]
-    if 1.0 - (mass[R] + mass[Q] + mass[U]) / total >= target.until:
-        return True
-    stuck = mass[B] + mass[U]
-    if total - stuck <= _DECIDED:  # nothing is reachable
-        return False
-    of_reachable = 1.0 - (mass[R] - mass[B] + mass[Q]) / (total - stuck)
-    if of_reachable >= target.of_reachable:
-        return True
-    return stuck > (1.0 - target.last_resort) * total and of_reachable >= target.last_resort
-
-
-@kernel
-def _may_be_proved(target: Any, mass: Any, damping: float) -> Any:
-    """Whether pushing alone could prove the target."""
-    total = 1.0 - damping * mass[D]
-    if 1.0 - (mass[R] + mass[U]) / total >= target.until:
-        return True
-    stuck = mass[B] + mass[U]
-    if total - stuck <= _DECIDED:
-        return False
-    of_reachable = 1.0 - (mass[R] - mass[B]) / (total - stuck)
-    if of_reachable >= target.of_reachable:
-        return True
-    may_be_impossible = stuck + mass[Q] > (1.0 - target.last_resort) * (total - damping * mass[Q])
-    return may_be_impossible and of_reachable >= target.last_resort
-
-
-@kernel
-def n_unknown_of(flags: Any, unknown_pages: Any, unknown: Any, page: Any) -> Any:
-    """How many links of a page are not known; NOBODY_KNOWS where nobody knows."""
-    if flags[page] & UNKNOWN:
-        return number_of(unknown_pages, unknown, np.int64(page), 0)
-    return 0
-
-
-@inlined
-def _wait(page: Any, active: Any, work: Any) -> None:
-    """Put a page at the end of the ring; it has a place for every fetched page, and holds each at most once."""
-    active[(work[_FIRST] + work[_ACTIVE]) % len(active)] = page
-    work[_ACTIVE] += 1
-
-
-@kernel
-def _push(
-    page: Any, links: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any, active: Any, mass: Any,
-    work: Any, damping: float,
-) -> None:  # fmt: skip
-    """Push a fetched page whose mass is counted in Q."""
-    amount = p[page]
-    p[page] = 0.0
-    mass[Q] -= amount
-    work[PUSHES] += 1
-    row = row_of(links, page)
-    start, end = links.offsets[row], links.offsets[row + 1]
-    is_alias = flags[page] & ALIAS
-    passed_on = amount if is_alias else damping * amount
-    if len(visits) > 0 and not is_alias:
-        visits[page] += amount
-    n_unknown = n_unknown_of(flags, unknown_pages, unknown, page)
-    if n_unknown == NOBODY_KNOWS:
-        mass[U] += passed_on
-        return
-    n_links = end - start + n_unknown
-    if n_links == 0:
-        mass[D] += amount
-        return
-    work[LINKS] += end - start
-    share = passed_on / n_links
-    mass[U] += share * n_unknown
-    to_fetched, to_unfetched, to_blocked = 0.0, 0.0, 0.0
-    for k in range(start, end):
-        target = links.targets[k]
-        p[target] += share
-        known = flags[target]
-        if known & FETCHED:
-            to_fetched += share
-            if not known & ACTIVE:
-                flags[target] = known | ACTIVE
-                _wait(target, active, work)
-        else:
-            to_unfetched += share
-            if known & BLOCKED:
-                to_blocked += share
-    mass[Q] += to_fetched
-    mass[R] += to_unfetched
-    mass[B] += to_blocked
-
-
-@kernel
-def _push_active(
-    links: Any, goal: float, target: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any,
-    active: Any, mass: Any, work: Any, damping: float,
-) -> Any:  # fmt: skip
-    """Push fetched pages until Q is within the goal, or it is decided whether the target is proved.
-
-    A round takes the pages that hold more than half the mean; the others wait until they have gathered more.
-    """
-    is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
-    while True:
-        if is_wanted:
-            if _is_proved(target, mass, damping):
-                return _PROVED
-            if not _may_be_proved(target, mass, damping):
-                return _OPEN
-        if mass[Q] <= goal * (1.0 - damping * mass[D]) or work[_ACTIVE] == 0:
-            return _OPEN
-        if work[_ACTIVE] > _SORTED_FROM and work[_SORTED] == 0:
-            return _WANTS_SORTING
-        work[_SORTED] = 0
-        threshold = 0.5 * mass[Q] / work[_ACTIVE]
-        for _ in range(work[_ACTIVE]):
-            page = active[work[_FIRST]]
-            work[_FIRST] = (work[_FIRST] + 1) % len(active)
-            work[_ACTIVE] -= 1
-            if p[page] > threshold:
-                flags[page] &= ~ACTIVE
-                _push(page, links, p, flags, unknown_pages, unknown, visits, active, mass, work, damping)
-            else:
-                _wait(page, active, work)
-
-
-@kernel
-def _fetch_until(
-    links: Any, pages: Any, first: int, target: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any,
-    active: Any, mass: Any, work: Any, damping: float,
-) -> Any:  # fmt: skip
-    """Count pages from `first` on as fetched; (pages counted, whether the target is proved by then, or not decided)."""
-    is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
-    for k in range(first, len(pages)):
-        page = pages[k]
-        if flags[page] & FETCHED:
-            continue
-        if flags[page] & BLOCKED:
-            mass[B] -= p[page]
-        flags[page] = (flags[page] & ~BLOCKED) | FETCHED
-        mass[R] -= p[page]
-        mass[Q] += p[page]
-        _push(page, links, p, flags, unknown_pages, unknown, visits, active, mass, work, damping)
-        if is_wanted:
-            answer = _push_active(
-                links, _DECIDED, target, p, flags, unknown_pages, unknown, visits, active, mass, work, damping
-            )
-            if answer != _OPEN:
-                return k + 1, answer
-    return len(pages), _OPEN

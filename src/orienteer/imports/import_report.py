@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.notebook import facts_html
 from orienteer.wording import counted

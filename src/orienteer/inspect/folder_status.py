@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
 from orienteer.inspect.epoch_status import EpochStatus, epochs_of
 from orienteer.inspect.stored_archive import StoredArchive

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.proved import Certificate
 from orienteer.graph.push import Links
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.pages.states import COUNTS_AS_FETCHED, PageState

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError
-from orienteer.graph.coverage import Certificate
 from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.crawl_survey import SurveyStart
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.url_table import UrlTable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orienteer.graph.coverage import UPPER_SUPPOSES, Certificate, percent
+from orienteer.graph.proved import UPPER_SUPPOSES, Certificate, percent
 from orienteer.graph.survey.measured import confidence_text
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.surveyed import Surveyed

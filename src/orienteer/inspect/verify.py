@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.graph.coverage import Certificate
 from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.proved import Certificate
 from orienteer.graph.push import Links
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart
 from orienteer.graph.survey.entries import Edge, drawn, random_level

@@ -10,8 +10,8 @@ import numpy as np
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.graph.coverage import Certificate
 from orienteer.graph.pagerank import pagerank
+from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.frontier_top import TopWriter
 from orienteer.inspect.workers_in_words import WorkerNow

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import CrawlFolderError, SeedError
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate

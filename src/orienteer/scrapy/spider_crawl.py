@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from orienteer.arrays import grown
 from orienteer.crawl.crawl import Crawl
 from orienteer.frontier.politeness import Politeness
-from orienteer.graph.coverage import Certificate
+from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.crawl_survey import SurveyStart, again
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.surveyed import walk_of

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log, log10
 
-from orienteer.graph.coverage import percent
+from orienteer.graph.proved import percent
 from orienteer.store.course import CoursePoint
 from orienteer.wording import counted, goal_share
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from orienteer.graph.coverage import percent
+from orienteer.graph.proved import percent
 from orienteer.url import host_of
 from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, duration, moment, plain, size, time_left, visible

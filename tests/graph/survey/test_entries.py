@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from orienteer.graph.coverage import BLOCKED, FETCHED, Coverage
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.coverage_push import BLOCKED, FETCHED
 from orienteer.graph.survey.entries import Edge, _enter, _weigh, drawn, quick_upper, random_level, random_start
 from tests.graph.survey.reference import odd_web, plain_web
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.proved import Certificate
 from orienteer.graph.push import Links
 from orienteer.graph.survey.entries import Edge, drawn, quick_upper, random_level
 from orienteer.graph.survey.evidence import Evidence

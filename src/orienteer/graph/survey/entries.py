@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.coverage import BLOCKED, FETCHED, B, Coverage, U
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.coverage_push import BLOCKED, FETCHED, B, U
 from orienteer.graph.push import D, R
 from orienteer.kernel import kernel
 

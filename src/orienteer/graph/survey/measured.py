@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from orienteer.graph.coverage import percent
+from orienteer.graph.proved import percent
 from orienteer.notebook import facts_html
 from orienteer.wording import counted
 

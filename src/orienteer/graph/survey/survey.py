@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
 from orienteer.errors import InputError
-from orienteer.graph.coverage import Certificate, Coverage
+from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
+from orienteer.graph.proved import Certificate
 from orienteer.graph.push import Links
 from orienteer.graph.survey.bounds import Bounds
 from orienteer.graph.survey.crawl_survey import check_confidence

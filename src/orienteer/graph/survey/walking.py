@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orienteer.graph.coverage import ALIAS, Coverage, n_unknown_of
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.coverage_push import ALIAS, n_unknown_of
 from orienteer.graph.push import row_of
 from orienteer.kernel import inlined, kernel
 from orienteer.pages.unknown import NOBODY_KNOWS
