@@ -45,7 +45,7 @@ class Ordeal:
         self.kills: Counter[str] = Counter()
         self.n_lost = 0
         self._safe: dict[str, tuple[Any, ...]] = {}
-        self._node = nodes.add()
+        nodes.add()
 
     def run(self, n_kills: int) -> None:
         process = self.command.started()
@@ -65,12 +65,12 @@ class Ordeal:
         self._compare()
 
     def close(self) -> None:
-        self.nodes.remove(self._node)
+        self.nodes.remove()
 
     def _killed(self, kind: str) -> bool:
         if kind == "node":
-            self.nodes.remove(self._node)
-            self._node = self.nodes.add()
+            self.nodes.remove()
+            self.nodes.add()
             return True
         there = self.nodes.actors()
         with suppress(ProcessLookupError):

@@ -26,7 +26,7 @@ from tests.faults.gate import Gate
 from tests.live.live_crawls import Told, hub, renumbered
 
 N_BEFORE = 30  # pages in the checkpoint
-N_KILLS = 3
+N_KILLS = 2
 MODULE = "orienteer.policies.near_and_linked"
 
 

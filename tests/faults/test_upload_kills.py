@@ -26,7 +26,7 @@ from tests.store.small_crawls import response
 pytestmark = [needs_store, pytest.mark.long]
 
 A = "http://a.test/"
-N_PAGES, N_KILLS = 400, 12
+N_PAGES, N_KILLS = 400, 7
 
 
 def site(rng: random.Random) -> MadeSite:
@@ -73,7 +73,7 @@ def test_kills_lose_nothing(tmp_path: Path, fresh_rng: random.Random, monkeypatc
         command = CrawlCommand(web.address, [A], tmp_path / "crawl", store=store_table)
         killed, known, n_killed = KilledCrawl(command, store), dict[str, bytes](), 0
         for _ in range(N_KILLS):
-            n_killed += not killed.run(rng.randrange(1, 12), rng.choice((0.0, 0.001, 0.01, 0.05)))
+            n_killed += not killed.run(rng.randrange(1, 7), rng.choice((0.0, 0.001, 0.01, 0.05)))
             if (tmp_path / "crawl" / "crawl.db").exists():
                 now = contents(tmp_path / "crawl")
                 assert known.items() <= now.items(), "what was acknowledged is there, as it was"

@@ -91,6 +91,23 @@ def stillborn() -> Iterator[Callable[[int], int]]:
     yield lambda number: number
 
 
+@contextmanager
+def only_one(mark: Path) -> Iterator[Callable[[int], int]]:
+    """The first process gets ready, and no other; it waits for five that do not."""
+    try:
+        mark.mkdir()
+    except FileExistsError:
+        (mark / str(os.getpid())).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def work(number: int) -> int:
+        while number > 100 and len(list(mark.iterdir())) < 5:
+            time.sleep(0.01)
+        return number
+
+    yield work
+
+
 def children(parent: int) -> list[int]:
     """The processes that another one has started as `Child`."""
     found = []

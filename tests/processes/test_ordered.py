@@ -122,6 +122,13 @@ def test_where_no_process_gets_ready_it_ends() -> None:
         all_of(readings.stillborn, range(500), 2)
 
 
+def test_where_only_one_gets_ready_it_goes_on_alone(tmp_path: Path) -> None:
+    mark = tmp_path / "first"
+    with in_order(readings.only_one, (mark,), pairs(range(3_000)), 2) as results:
+        assert [result for _, result in results] == list(range(3_000))
+    assert len(list(mark.iterdir())) == 5
+
+
 def test_killed_from_outside_at_random_nothing_is_lost(fresh_rng: random.Random) -> None:
     """Each time whoever gave the last result; the next time when nothing is in hand that it had."""
     next_kill = fresh_rng.randrange(AHEAD)

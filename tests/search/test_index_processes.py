@@ -58,11 +58,11 @@ def held(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.long
 def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
-    crawl = filled(tmp_path / "crawl", 900)
+    crawl = filled(tmp_path / "crawl", 300)
     expected: dict[str, Any] = {}
     for n_processes in (1, 2, 3):
         report = update_index(crawl.path, rebuild=True, processes=n_processes)
-        assert (report.n_read, report.n_skipped) == (943, 0)
+        assert (report.n_read, report.n_skipped) == (343, 0)
         expected = expected or held(crawl.path)
         assert held(crawl.path) == expected
     assert {row[4] for row in expected["page"]} >= {"en", "de", "fr"}
@@ -83,7 +83,7 @@ def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
     """Whenever some hundred pages were given out, one of those that read is killed, or none."""
-    crawl = filled(tmp_path / "crawl", 2_500)
+    crawl = filled(tmp_path / "crawl", 900)
     killed = []
 
     def kill(stage: str, done: int, total: int) -> None:
@@ -93,7 +93,7 @@ def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random
 
     report = update_index(crawl.path, processes=2, progress=kill)
     assert killed
-    assert (report.n_read, report.n_skipped) == (2_543, 0)
+    assert (report.n_read, report.n_skipped) == (943, 0)
     expected = held(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
     assert held(crawl.path) == expected
@@ -125,7 +125,7 @@ def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypat
 @pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Signals) -> None:
-    crawl = filled(tmp_path / "crawl", 1_500)
+    crawl = filled(tmp_path / "crawl", 600)
     command = [sys.executable, "-m", "orienteer", "index", crawl.path, "--processes", "2"]
     with ReadyPopen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         while len(started := children(process.pid)) < 2:
@@ -146,7 +146,7 @@ def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Si
 
 
 def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
-    crawl = filled(tmp_path / "crawl", 1_200)
+    crawl = filled(tmp_path / "crawl", 600)
 
     def interrupt(stage: str, done: int, total: int) -> None:
         if children(os.getpid()):
@@ -155,7 +155,7 @@ def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         update_index(crawl.path, processes=2, progress=interrupt)
     assert not children(os.getpid())
-    assert update_index(crawl.path, processes=1).n_pages > 1_200
+    assert update_index(crawl.path, processes=1).n_pages > 600
 
 
 def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:

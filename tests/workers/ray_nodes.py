@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.processes.child import Child
+from tests.ready_process import PATIENCE_S
 
 TOKEN = "ab" * 32
 _MARK = b"ray::OrienteerWorker"
 
 
 class RayNodes:
-    """`address` is that of its head; nodes have numbers, and that of the head is 0."""
+    """`address` is that of its head. Nodes may come and go, but for the head."""
 
     def __init__(self, n_nodes: int = 3, client_port: int | None = None) -> None:
         self.client_port = client_port
@@ -23,13 +24,16 @@ class RayNodes:
         for _ in range(n_nodes - 1):
             self.add()
 
-    def add(self) -> int:
-        number: int = self._asked("add")
-        return number
+    def add(self) -> None:
+        self._asked("add")
 
-    def remove(self, number: int) -> None:
-        """As if its machine had lost power."""
-        self._asked("remove", number)
+    def remove(self) -> None:
+        """The last that came, as if its machine had lost power."""
+        self._asked("remove")
+
+    def settle(self) -> None:
+        """Wait until the cluster knows which nodes it has."""
+        self._asked("settle")
 
     def actors(self) -> list[int]:
         """The processes of workers that there are on its nodes."""
@@ -40,7 +44,7 @@ class RayNodes:
         self._asked("end")
         self._child.close()
 
-    def _asked(self, *what: Any) -> Any:
+    def _asked(self, what: str) -> Any:
         self._child.channel.send(what)
         return self._child.channel.recv()
 
@@ -53,17 +57,18 @@ def _serve(channel: Connection, client_port: int | None) -> None:
     if client_port is not None:
         head["ray_client_server_port"] = client_port
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    nodes = [cluster.head_node]
+    nodes: list[Any] = []
     while True:
-        what, *more = channel.recv()
+        what = channel.recv()
         answer: Any = None
         if what == "address":
             answer = cluster.address
         elif what == "add":
             nodes.append(cluster.add_node(**room))
-            answer = len(nodes) - 1
         elif what == "remove":
-            cluster.remove_node(nodes[more[0]], allow_graceful=False)
+            cluster.remove_node(nodes.pop(), allow_graceful=False)
+        elif what == "settle":
+            cluster.wait_for_nodes(PATIENCE_S)
         else:
             cluster.shutdown()
             channel.send(None)

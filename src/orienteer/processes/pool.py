@@ -10,7 +10,8 @@ function is called here. What it raises comes out of `take`, in its turn.
 
 A process may die: killed, out of memory, by a fault in compiled code. What it was at is then done again, item by item,
 by another; an item that three processes died with comes back as `Failed`, and the others go on. One that dies before
-it is ready counts against no item; where none gets ready, a ProcessError says why.
+it is ready counts against no item: after five in a row those that are ready go on alone, and where there are none, a
+ProcessError says why.
 
 Items go out in chunks, several at a time to each process, so that none has to wait while this one is busy. What is in
 hand is bounded, by number and by bytes.
@@ -239,11 +240,18 @@ class _Beside(Generic[_Item, _Result]):
         if not worker.is_ready:
             self._n_stillborn += 1
             if self._n_stillborn == _MAX_STILLBORN:
-                raise ProcessError(f"{_MAX_STILLBORN} processes in a row ended as soon as they were started: {why}")
+                self._go_on_alone(why)
         again = list(worker.in_hand)
         if again:
             again[:1] = self._tried_again(again[0], why)
         self._waiting.extendleft(reversed(again))
+
+    def _go_on_alone(self, why: str) -> None:
+        """No more are started than are ready now."""
+        self._n_processes = sum(worker.is_ready for worker in self._workers.values())
+        self._n_stillborn = 0
+        if not self._n_processes:
+            raise ProcessError(f"{_MAX_STILLBORN} processes in a row ended as soon as they were started: {why}")
 
     def _tried_again(self, chunk: _Chunk[_Item], why: str) -> list[_Chunk[_Item]]:
         """The items of a chunk one by one; nothing where it is one that too many died with."""
