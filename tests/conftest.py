@@ -37,6 +37,11 @@ _STATE = tempfile.mkdtemp(prefix="orienteer-state-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 os.environ["XDG_STATE_HOME"] = _STATE
 
+# There is a test process for every core, and threads that wait for work in a loop would take turns with them. NumPy is
+# loaded here already; the processes that run the tests have it from the environment.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 # Hundreds of processes are started, and without bytecode each would compile the whole package. Those that this one
 # starts, and the modules that it imports from here on, keep theirs.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
