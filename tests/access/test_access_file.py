@@ -156,6 +156,10 @@ def test_a_certificate_comes_with_its_key(write_access, authority: trustme.CA) -
     assert apart.certificate.decode() == certificate
     assert apart.key.decode() == key
     assert both.certificate == both.key == (certificate + key).encode()
+    other = authority.issue_cert("you@a.test").private_key_pem.bytes().decode()
+    write_access(other, "other.key")
+    with pytest.raises(InputError, match="the key cannot be used: it is of another certificate"):
+        read_access(write_access('["a.test"]\ncertificate = "me.pem"\nkey = "other.key"'))
     for wrong in ('certificate = "me.key"', 'certificate = "me.pem"\nkey = "access.toml"'):
         with pytest.raises(InputError, match="in PEM"):
             read_access(write_access(f'["a.test"]\n{wrong}'))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import ssl
 import time
 import tomllib
 from collections.abc import Mapping
@@ -150,6 +151,12 @@ class _Reader:
             raise InputError(f"{path}: it has no certificate in PEM")
         if b"PRIVATE KEY-----" not in key:
             raise InputError(f"{key_path}: it has no private key in PEM")
+        password = self._text(table, "key_password")
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path, key_path, lambda: password)
+        except (ssl.SSLError, OSError, ValueError):
+            why = "is of another certificate, or key_password is wrong"
+            raise InputError(f"{self._where}: the key cannot be used: it {why}") from None
         return certificate, key
 
     def _login(self, table: Any, origin: str) -> LoginSettings:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from orienteer.access.cookies import Cookie
 from orienteer.answers.logged_out import LoggedOutSigns
+from orienteer.answers.secrets import origin_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,6 +61,10 @@ class Access:
     @property
     def origins(self) -> tuple[str, ...]:
         return tuple(self.grants)
+
+    def concerns(self, urls: Iterable[str]) -> bool:
+        """Whether one of these pages is shown anything."""
+        return any(origin_of(url) in self.grants for url in urls)
 
     def __repr__(self) -> str:
         return f"<Access to {', '.join(self.origins) or 'nothing'}>"

@@ -186,14 +186,14 @@ class Session:
             self._follow(Kind.FOLLOW, answer.request.url, answer.location)
             if self._step is not None:
                 return
+        forms = forms_of(answer.content, answer.request.url, answer.charset)
+        if any(form.passwords & set(login.fields) for form in forms):
+            return self._fail("its form came again; are user and password right?")
         html = decoded(answer.content, answer.charset)
         if login.failed_text and login.failed_text in html:
             return self._fail("the answer has the text that says so; are user and password right?")
         if login.success_text and login.success_text not in html:
             return self._fail("the answer does not have the text that says that it succeeded")
-        forms = forms_of(answer.content, answer.request.url, answer.charset)
-        if any(form.passwords & set(login.fields) for form in forms):
-            return self._fail("its form came again; are user and password right?")
         if not len(self.jar):
             return self._fail("the server set no cookie")
         if login.check:

@@ -268,6 +268,8 @@ def run(
                 live = stack.enter_context(opened)
         if live.ledger.folder.upgrade is not None:
             say(live.ledger.folder.upgrade)
+        if granted is not None and not quiet and not granted.concerns(plan.crawl.seeds):
+            say(f"--access: no start page is at {', '.join(granted.origins)}; http and https are different")
         stack.enter_context(stoppable(live))
         index_if_due = stack.enter_context(indexed_beside(folder, index))
         with crawl_display.shown(folder, quiet) as show:
