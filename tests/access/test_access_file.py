@@ -15,8 +15,10 @@ from orienteer.access.keyring import Keyring, says_logout
 from orienteer.answers.answer import Fetched, Request
 from orienteer.errors import InputError
 from orienteer.pages.outcome import Outcome
+from tests.docs.blocks import document
 
 HUSH = "hush-hush-1234"
+NAMES = ("API_KEY", "SESSION", "WIKI_PASSWORD", "KEY_PASSWORD")
 COOKIES = f"a.test\tFALSE\t/\tTRUE\t0\tsid\t{HUSH}\n"
 WHOLE = """
 ["a.test"]
@@ -166,6 +168,18 @@ def test_a_certificate_comes_with_its_key(write_access, authority: trustme.CA) -
     key_file.chmod(0o640)
     with pytest.raises(InputError, match=r"me.key: others can read it"):
         read_access(write_access('["a.test"]\ncertificate = "me.pem"\nkey = "me.key"'))
+
+
+def test_the_files_in_the_documents_are_right(write_access, authority: trustme.CA) -> None:
+    made = authority.issue_cert("reader@example.org")
+    write_access(made.cert_chain_pems[0].bytes().decode(), "reader.pem")
+    write_access(made.private_key_pem.bytes().decode(), "reader.key")
+    write_access("wiki.example.org\tFALSE\t/\tTRUE\t0\tsid\t1\n", "cookies.txt")
+    page = document(Path(__file__).parents[2] / "docs" / "how-to" / "crawl-behind-a-login.md")
+    files = [block for block in page.blocks if block.kind == "toml"]
+    assert len(files) == 4
+    for block in files:
+        assert read_access(write_access(block.code), environment=dict.fromkeys(NAMES, HUSH)).origins
 
 
 @pytest.mark.parametrize(
