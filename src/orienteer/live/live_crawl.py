@@ -47,6 +47,7 @@ _TICK_S = 0.25  # the longest wait before looking at the clock again
 # pages say does "slow down" count against the page.
 HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 
+_IS_THERE = frozenset((Verdict.FETCHED, Verdict.NOT_MODIFIED, Verdict.SKIPPED))
 _SEEDS_LOGGED = 20
 _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for answers
 
@@ -239,7 +240,8 @@ class LiveCrawl:
             else:
                 self.turns.answered(host, False)
                 rest_s = self._take_in_errand(errand, host, answer)
-                self._let_go_on(host, answer, rest_s)
+                is_forbidden = answer.outcome is Outcome.FORBIDDEN_ADDRESS and not isinstance(errand, Step)
+                self._let_go_on(host, answer, rest_s, is_forbidden)
             if self.turns.are_shared(host):
                 self.turns.keep_delay(host, time.monotonic())
         self.turns.know_hosts()
@@ -261,7 +263,7 @@ class LiveCrawl:
             if answer.status:
                 self.health.answered(host)
             self._forget_attempts(page)
-            self.keyring.heard(answer.request, answer.meaning.verdict is Verdict.FETCHED, answer.cookies)
+            self.keyring.heard(answer.request, answer.meaning.verdict in _IS_THERE, answer.cookies)
             self.intake.take_in(page, answer, now)
             self.turns.follow_links(page, host)
 
@@ -379,11 +381,11 @@ class LiveCrawl:
         self.keyring.came(step, page_url, answer.whole, answer.cookies)
         return 0.0
 
-    def _let_go_on(self, host: int, answer: Received, rest_s: float) -> None:
-        """The pages that waited for an errand wait for their turn again."""
+    def _let_go_on(self, host: int, answer: Received, rest_s: float, is_forbidden: bool) -> None:
+        """The pages that waited for an errand wait for their turn again; or are no more allowed than robots.txt."""
         now = time.monotonic()
         for waiting in (answer.request.page, *self._held.pop(host)):
-            if answer.outcome is Outcome.FORBIDDEN_ADDRESS:  # its pages are no more allowed than its robots.txt
+            if is_forbidden:
                 self.intake.block(waiting, answer.reason, now)
             elif answer.outcome is Outcome.CANCELLED:
                 self.crawl.retry(waiting, now, 0.0)
@@ -433,7 +435,8 @@ class LiveCrawl:
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
             epoch=self.ledger.number, workers=self.workers, delay_s=plan.politeness.delay_s,
-            robots=plan.crawl.robots, hooks=plan.crawl.hooks, n_done=len(crawl.order), n_known=len(self.ledger.seen),
+            robots=plan.crawl.robots, hooks=plan.crawl.hooks, access=plan.crawl.access, n_done=len(crawl.order),
+            n_known=len(self.ledger.seen),
         )  # fmt: skip
 
     def _log_end(self, why: str, elapsed_s: float) -> None:
