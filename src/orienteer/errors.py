@@ -5,6 +5,7 @@
     ├── GraphFileError        a file or folder that is not the graph it should be
     ├── CrawlFolderError      a crawl folder that cannot be opened or written: in use, read-only, full, damaged
     ├── SeedError             a crawl that could not fetch a single page: a wrong address, a closed port, no HTML
+    ├── LoginError            a new crawl that could not log in where it should
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
     ├── ProcessError          no process can be started beside this one, or all of them died
     └── MissingExtraError     an optional package is not installed
@@ -47,6 +48,10 @@ class CrawlFolderError(OrienteerError):
 
 class SeedError(OrienteerError):
     """No page could be fetched, from any seed: a name without an address, a closed port, something that is no page."""
+
+
+class LoginError(OrienteerError):
+    """A new crawl that could not log in where it should: a wrong password, another form."""
 
 
 class ExportError(OrienteerError):

@@ -146,6 +146,15 @@ def site_of(host: str) -> str:
     return _suffixes().privatesuffix(name) or name
 
 
+def is_public_suffix(name: str) -> bool:
+    """Whether a name belongs to nobody in particular: no site may set cookies for it.
+
+    >>> is_public_suffix("co.uk"), is_public_suffix("example.co.uk")
+    (True, False)
+    """
+    return _suffixes().privatesuffix(name) is None
+
+
 @lru_cache(maxsize=1)
 def _suffixes() -> PublicSuffixList:
     return PublicSuffixList()

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
+from orienteer.answers.secrets import Secrets
 from orienteer.answers.sniffing import UNKNOWN_TYPES, sniffed_type
 from orienteer.pages.outcome import Outcome
 from orienteer.url import canonical_url
@@ -27,7 +28,7 @@ class Request(NamedTuple):
     """One page to fetch.
 
     `any_type` is for robots.txt and sitemaps: the wanted content types do not apply, and of a body that is too large
-    the beginning is taken.
+    the beginning is taken. `secrets` go with it to the origin of the URL, and are kept nowhere.
     """
 
     url: str
@@ -35,6 +36,7 @@ class Request(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     any_type: bool = False
     max_body_bytes: int | None = None
+    secrets: Secrets | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from orienteer.audit.survey_folder import opened_survey, survey_of, survey_plan
 from orienteer.audit.survey_report import N_GAPS, Names, Surveyed, SurveyReport, survey_report
 from orienteer.audit.survey_setup import SurveyLedger, SurveySetup
+from orienteer.errors import InputError
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan
@@ -99,5 +100,8 @@ def _plan(crawl: FolderView, given: Tables) -> CrawlPlan:
     """The plan of the crawl, with the settings that are given now; what the crawl is stays as it was."""
     stored = CrawlPlan.of_folder(crawl)
     expect_allowed(crawl.path, stored, given)
+    if stored.crawl.access:
+        names = ", ".join(stored.crawl.access)
+        raise InputError(f"{crawl.path}: it has access to {names}; a survey cannot log in there yet")
     tables = {part.name: to_table(getattr(stored, part.name)) for part in fields(stored)}
     return stored.continued(CrawlPlan.of_tables(merged(tables, given), "settings"))

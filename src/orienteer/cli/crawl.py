@@ -23,7 +23,6 @@ from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.seeds_from import SeedsFrom, seeds_from
 from orienteer.cli.settings_file import tables_in
 from orienteer.errors import InputError
-from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
@@ -144,6 +143,13 @@ def crawl(
         help="What fetches: libcurl, archive:path=DIR (what another crawl has archived), or a plug-in.",
         rich_help_panel=_NET,
     ),
+    access: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Headers, cookies, certificates and logins, by host, from a TOML file outside the crawl folder. They are "
+        "kept nowhere: name it again to resume.",
+        rich_help_panel=_NET,
+    ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
     max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
     proxy: str | None = typer.Option(None, help="A proxy, such as http://localhost:3128.", rich_help_panel=_NET),
@@ -189,6 +195,9 @@ def crawl(
 
     Hooks are kept by name: a crawl that is resumed runs those that are installed again. A file must be named again.
 
+    With --access pages behind a login are fetched. Where the crawl is logged out and cannot log in again, it pauses
+    with exit code 3, and keeps no page of the login.
+
     Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
     Where too much is blocked (robots.txt, errors) to prove the coverage, the crawl says so at once, and ends with
     code 3 when the coverage holds of what is reachable. With --of-reachable that is the goal.
@@ -228,13 +237,13 @@ def crawl(
     given["crawl"]["hooks"] = names_of(hooks)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start, goal)
-    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks, on)
+    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks, on, access)
 
 
 def run(
     folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
     refresh: bool = False, topic: Path | None = None, index: bool = False,
-    hooks: Sequence[Hook] | None = None, on: str | None = None,
+    hooks: Sequence[Hook] | None = None, on: str | None = None, access: Path | None = None,
 ) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
@@ -248,14 +257,19 @@ def run(
         if metrics == 0:
             say(f"metrics: http://127.0.0.1:{publish.port}/metrics")
         with waiting(folder, quiet or json):
+            from orienteer.access.access_file import read_access
             from orienteer.live import session
             from orienteer.live.seed_check import nothing_crawled
 
+            granted = None if access is None else read_access(access, folder)
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
-                live = stack.enter_context(session.opened(folder, plan, refresh, None, shown, topic, hooks, on))
+                opened = session.opened(folder, plan, refresh, None, shown, topic, hooks, on, granted)
+                live = stack.enter_context(opened)
         if live.ledger.folder.upgrade is not None:
             say(live.ledger.folder.upgrade)
+        if granted is not None and not quiet and not granted.concerns(plan.crawl.seeds):
+            say(f"--access: no start page is at {', '.join(granted.origins)}; http and https are different")
         stack.enter_context(stoppable(live))
         index_if_due = stack.enter_context(indexed_beside(folder, index))
         with crawl_display.shown(folder, quiet) as show:
@@ -266,9 +280,9 @@ def run(
                 index_if_due()
 
             report = session.run(live, watch, None if quiet else say)
-        if is_new and not report.has_pages and report.stopped_because is not StopReason.INTERRUPTED:
+        if is_new and not report.has_pages and not report.stopped_because.is_pause:
             raise nothing_crawled(report.lost_seeds)  # the folder is removed with it
-    is_over = report.stopped_because is not StopReason.INTERRUPTED
+    is_over = not report.stopped_because.is_pause
     indexed = indexed_at_the_end(folder, quiet or json, plan.crawl.processes or None) if index and is_over else None
     with display.ignore_broken_pipe():
         if json:

@@ -236,6 +236,8 @@ def _report_rows(report: Report) -> Table:
     if report.n_given_up and report.stopped_because == StopReason.FRONTIER_EMPTY:
         n_pages = counted(report.n_given_up, "page was", "pages were")
         why += f"; {n_pages} given up because their hosts could not be reached"
+    if report.trouble:
+        why += f" ({plain(report.trouble, 300)})"
     rows.add_row("goal", Text.assemble((verdict, style), f": {why}"))
     if report.lost_seeds:
         add_fact(rows, "seeds lost", lost_in_words(report.lost_seeds))
@@ -290,6 +292,8 @@ def _ways_on(report: Report) -> list[tuple[str, str]]:
         return [(" --refresh --allow-private", "if the addresses are your own")]
     if why == StopReason.INTERRUPTED:
         return [("", "resume it")]
+    if why == StopReason.LOGIN_FAILED:
+        return [(" --access FILE", "log in again, and go on")]
     if why == StopReason.BUDGET:
         return [(f" --budget {2 * figures.n_done}", "fetch more pages"), (" --until 1", "fetch everything")]
     if why in (StopReason.COVERAGE, StopReason.MEASURED, StopReason.REACHABLE) and figures.n_frontier:

@@ -82,6 +82,7 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
         ("topic", "as in topic.toml" if crawl.topic else ""),
         ("scope", "; ".join(limit for limit in limits if limit)),
+        ("access", ", ".join(plain(origin, 200) for origin in crawl.access)),
     ]
 
 

@@ -12,6 +12,8 @@ What every fetcher promises, and tests/fetch/contract.py holds it to:
 - No URL and no answer makes `start` or `poll` raise: whatever goes wrong is an `Outcome`.
 - `start` does not wait for the network. `poll` waits no longer than it is told, and returns early when it can.
 - Redirects are reported, not followed. Nobody's cookies, addresses or limits but those of the FetchSettings count.
+- Secrets of a request (`request.secrets`) go with it to the origin that they are for, or nowhere at all. A fetcher that
+  sends them says so (`takes_secrets`); with another one a crawl has no access.
 - After `cancel` everything under way comes back from the next `poll`, as CANCELLED if it was not finished before.
 - `close` may be called twice.
 

@@ -50,6 +50,7 @@ class LibcurlFetcher:
     """
 
     asks_web = True
+    takes_secrets = True
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
         self.settings = settings or FetchSettings()
@@ -88,12 +89,12 @@ class LibcurlFetcher:
             transfer.begin(request)
         except (pycurl.error, ValueError) as error:
             self._done.append(transfer.failed(Outcome.NO_ADDRESS, f"libcurl does not accept the URL: {error}"))
-            self._idle.append(transfer)
+            self._put_back(transfer)
             return
         forbidden = transfer.refused_address()
         if forbidden is not None:
             self._done.append(transfer.failed(Outcome.FORBIDDEN_ADDRESS, forbidden))
-            self._idle.append(transfer)
+            self._put_back(transfer)
             return
         self._under_way[transfer.curl] = transfer
         try:
@@ -129,7 +130,7 @@ class LibcurlFetcher:
             answer = transfer.finished(code, message)
             n_bytes += len(answer.body) + (len(answer.content) if answer.content is not answer.body else 0)
             self._done.append(answer)
-            self._idle.append(transfer)
+            self._put_back(transfer)
 
     def cancel(self) -> None:
         """Break off all fetches under way; `poll` reports them as cancelled."""
@@ -138,6 +139,13 @@ class LibcurlFetcher:
             with contextlib.suppress(pycurl.error):
                 self._multi.remove_handle(curl)
             self._done.append(transfer.failed(Outcome.CANCELLED, ""))
+            self._put_back(transfer)
+
+    def _put_back(self, transfer: Transfer) -> None:
+        """For the next fetch; but a handle that was told secrets is not used again."""
+        if transfer.has_sent_secrets:
+            transfer.close()
+        else:
             self._idle.append(transfer)
 
     def close(self) -> None:

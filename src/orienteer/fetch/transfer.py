@@ -16,6 +16,7 @@ import pycurl
 
 from orienteer.answers.answer import Fetched, Request, media_type, outcome_of, unpacked_content
 from orienteer.answers.headers import Headers
+from orienteer.answers.secrets import Secrets, origin_of
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
@@ -73,6 +74,7 @@ class Transfer:
         self._settings = settings
         self._headers_to_send = [*_REQUEST_HEADERS, f"Accept-Language: {settings.accept_language}"]
         self._sends_more_headers = False
+        self.has_sent_secrets = False  # then it is used for nothing else
         self.curl = pycurl.Curl()
         self._set_options()
         self._set_way()
@@ -98,11 +100,31 @@ class Transfer:
         self._refusal: tuple[Outcome, str] | None = None
         self._has_opened = False
         self._forbidden = ""
-        if request.headers or self._sends_more_headers:
+        if request.secrets is not None:
+            self._set_secrets(request, request.secrets)
+        elif request.headers or self._sends_more_headers:
             more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in request.headers]
             self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in self._headers_to_send + more])
             self._sends_more_headers = bool(more)
         self.curl.setopt(pycurl.URL, request.url)
+
+    def _set_secrets(self, request: Request, secrets: Secrets) -> None:
+        if origin_of(request.url) != secrets.origin:
+            raise ValueError(f"what is meant for {secrets.origin} goes nowhere else")
+        self.has_sent_secrets = True
+        more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in (*request.headers, *secrets.headers)]
+        named = {line.partition(":")[0].lower() for line in more}
+        own = [line for line in self._headers_to_send if line.partition(":")[0].lower() not in named]
+        self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in own + more])
+        self.curl.setopt(pycurl.HEADEROPT, pycurl.HEADER_SEPARATE)  # a proxy is not to see them
+        if secrets.form is not None:
+            self.curl.setopt(pycurl.POST, 1)
+            self.curl.setopt(pycurl.COPYPOSTFIELDS, secrets.form)
+        if secrets.certificate:
+            self.curl.setopt(pycurl.SSLCERT_BLOB, secrets.certificate)
+            self.curl.setopt(pycurl.SSLKEY_BLOB, secrets.key)
+            if secrets.key_password:
+                self.curl.setopt(pycurl.KEYPASSWD, secrets.key_password)
 
     def refused_address(self) -> str | None:
         """With a proxy no connection goes to the page's own address: what can be checked is the URL."""

@@ -57,6 +57,8 @@ def ending(
         return "it was imported; to continue it: orienteer crawl"
     if stopped_because == StopReason.INTERRUPTED:
         return f"it was interrupted{unproved}"
+    if stopped_because == StopReason.LOGIN_FAILED:
+        return f"it paused, since it is not logged in any more{unproved}"
     return plain(stopped_because)
 
 
@@ -79,7 +81,8 @@ def stopped_in_words(found: FolderStatus) -> str:
     until, budget = figures.get("until", settings.until), figures.get("budget", settings.budget)
     of_reachable = bool(figures.get("of_reachable"))
     why = ending(str(found.report.get("stopped_because")), until, budget, of_reachable, found.surveyed)
-    return f"{reached}: {why}"
+    trouble = found.report.get("trouble")
+    return f"{reached}: {why}" + (f" ({plain(str(trouble), 300)})" if trouble else "")
 
 
 def impossible_in_words(until: float, proved: Certificate, reasons: str = "") -> str:

@@ -60,7 +60,8 @@ class CrawlSettings:
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
     pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
     a topic, in topic.toml beside the settings. `hooks`: the page hooks of the crawl, by name. Those that are installed
-    are run; that of a file, such as `prices.py`, is kept for information, and the file is named with --hook.
+    are run; that of a file, such as `prices.py`, is kept for information, and the file is named with --hook. `access`:
+    the origins that the crawl has access to, by name; what they are shown stands in a file that is named with --access.
     """
 
     seeds: tuple[str, ...]
@@ -84,6 +85,7 @@ class CrawlSettings:
     log: bool = True
     topic: bool = False
     hooks: tuple[str, ...] = ()
+    access: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.seeds:

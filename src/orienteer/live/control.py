@@ -22,7 +22,7 @@ from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.status_in_words import share_in_words
 from orienteer.inspect.surveyed import Surveyed
-from orienteer.live.session import plan_of_folder
+from orienteer.live.session import expect_no_access, plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.failures import explained
 from orienteer.store.lock import INNER_FOLDERS, LOCK, holder_of
@@ -69,6 +69,7 @@ class StartedCrawl:
         expect_plain_folder(path, alone=True, inner=INNER_FOLDERS)
         plan = plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})
         expect_installed(plan.crawl.hooks, str(path))
+        expect_no_access(path, plan)
         self._output = path / OUTPUT
         goal = {"--until": until, "--budget": budget}
         options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]

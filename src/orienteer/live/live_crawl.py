@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from orienteer import __version__
+from orienteer.access.keyring import Keyring
+from orienteer.access.session import Step
 from orienteer.answers.answer import Request
 from orienteer.answers.meaning import Verdict
 from orienteer.frontier.frontier import LAST
@@ -45,6 +47,7 @@ _TICK_S = 0.25  # the longest wait before looking at the clock again
 # pages say does "slow down" count against the page.
 HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 
+_IS_THERE = frozenset((Verdict.FETCHED, Verdict.NOT_MODIFIED, Verdict.SKIPPED))
 _SEEDS_LOGGED = 20
 _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for answers
 
@@ -52,13 +55,14 @@ _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for
 class LiveCrawl:
     """Drives a ledger's crawl over the network until its goal is reached, or somebody asks it to stop."""
 
-    def __init__(self, ledger: Ledger, crew: Crew, hooks: Sequence[Hook] = ()) -> None:
+    def __init__(self, ledger: Ledger, crew: Crew, hooks: Sequence[Hook] = (), keyring: Keyring | None = None) -> None:
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.intake = Intake(ledger, hooks, self.log)
         self.crew = crew
+        self.keyring = keyring or Keyring()
         crew.begin(self.intake.reading)
         self.workers = min(plan.crawl.workers, crew.max_under_way)
         self.health = HostHealth(plan.retry)
@@ -71,7 +75,7 @@ class LiveCrawl:
         self.tell: Callable[[str], None] = lambda line: None  # told in one line what a person should know
         self.impossible_goal = ImpossibleGoal(ledger)
         self.n_under_way = 0  # fetches, as of the last time that pages were asked for
-        self._errand_of: dict[int, Errand] = {}  # the page whose turn it took
+        self._errand_of: dict[int, Errand | Step] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
         self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
         self._good_then: dict[int | str, int] = {}  # the good answers of its host when it failed last
@@ -123,7 +127,8 @@ class LiveCrawl:
         self.crawl.certificate()  # settles it, so that the report has no news
         self._look_at_goal()
         self.ledger.checkpoint()
-        return self.crawl.stopped_because or StopReason.INTERRUPTED
+        paused = StopReason.LOGIN_FAILED if self.keyring.trouble else StopReason.INTERRUPTED
+        return self.crawl.stopped_because or paused
 
     def _look_at_goal(self) -> None:
         news = self.impossible_goal.news()
@@ -135,6 +140,8 @@ class LiveCrawl:
 
     def _ask(self) -> bool:
         """Start fetches while workers are free and a host may be asked; False if it should be called again at once."""
+        if self.keyring.trouble and not self.stop_wanted:
+            self._pause(self.keyring.trouble)
         if self.stop_wanted >= 2:
             self.crew.cancel()
         if self.stop_wanted:
@@ -149,6 +156,12 @@ class LiveCrawl:
             self._ask_for(page)
         return False
 
+    def _pause(self, why: str) -> None:
+        """Rather no page than those for strangers; whoever resumes it begins with a new login."""
+        self.stop_wanted = 1
+        self.ledger.note(StopReason.LOGIN_FAILED, None, why)
+        self.log.note(StopReason.LOGIN_FAILED, why=why)
+
     def _ask_for(self, page: int) -> None:
         now = time.monotonic()
         host, url = self.ledger.host(page), self.ledger.url(page)
@@ -159,20 +172,29 @@ class LiveCrawl:
             return self.intake.block(page, Outcome.HOST_GIVEN_UP, now)
         if max_depth is not None and self.ledger.depth(page) > max_depth:
             return self._leave(page, now)
+        if (refusal := self.keyring.refusal(url)) is not None:
+            return self.intake.block(page, refusal, now)
         if host in self._held:
             self._held[host].append(page)
             return
         if self.turns.are_shared(host) and (rest_s := self.health.rest_left_s(host, now)) > 0:
             return self._wait(page, now, rest_s)
-        errand = self.errands.next(host, url, now)
+        errand = self.keyring.next_step(url) or self.errands.next(host, url, now)
         if errand is not None:
             self._held[host] = []
             self._errand_of[page] = errand
-            self._start(Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes), host)
+            self._start(self._request_of(errand, url, page), host)
         elif not self.errands.allows(host, url):
             self.intake.block(page, Outcome.ROBOTS, now)
         else:
-            self._start(Request(url, page, self.ledger.library.request_headers(page)), host)
+            headers = self.ledger.library.request_headers(page)
+            self._start(Request(url, page, headers, secrets=self.keyring.secrets_for(url)), host)
+
+    def _request_of(self, errand: Errand | Step, page_url: str, page: int) -> Request:
+        if isinstance(errand, Step):
+            return self.keyring.request_of(errand, page_url, page)
+        secrets = self.keyring.secrets_for(errand.url)
+        return Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes, secrets=secrets)
 
     def _start(self, request: Request, host: int) -> None:
         self.turns.asked(host)
@@ -217,7 +239,9 @@ class LiveCrawl:
                 self._take_in(answer)
             else:
                 self.turns.answered(host, False)
-                self._take_in_errand(errand, answer)
+                rest_s = self._take_in_errand(errand, host, answer)
+                is_forbidden = answer.outcome is Outcome.FORBIDDEN_ADDRESS and not isinstance(errand, Step)
+                self._let_go_on(host, answer, rest_s, is_forbidden)
             if self.turns.are_shared(host):
                 self.turns.keep_delay(host, time.monotonic())
         self.turns.know_hosts()
@@ -230,12 +254,16 @@ class LiveCrawl:
             self.crawl.retry(page, now, 0.0)
         elif answer.outcome is Outcome.LOST:
             self._retry(page, host, now, 0.0)
+        elif answer.outcome is Outcome.LOGGED_OUT:
+            self.keyring.looked_logged_out(answer.request)
+            self._retry(page, host, now, 0.0)
         elif answer.meaning.verdict is Verdict.TRY_AGAIN:
             self._try_again(page, host, answer, now)
         else:
             if answer.status:
                 self.health.answered(host)
             self._forget_attempts(page)
+            self.keyring.heard(answer.request, answer.meaning.verdict in _IS_THERE, answer.cookies)
             self.intake.take_in(page, answer, now)
             self.turns.follow_links(page, host)
 
@@ -319,25 +347,45 @@ class LiveCrawl:
 
     # -- errands ------------------------------------------------------------------------------------------------
 
-    def _take_in_errand(self, errand: Errand, answer: Received) -> None:
-        page, now = answer.request.page, time.monotonic()
-        host = self.ledger.host(page)
+    def _take_in_errand(self, errand: Errand | Step, host: int, answer: Received) -> float:
+        """How long the host must rest because of it; 0: no longer than usual."""
+        now = time.monotonic()
+        if isinstance(errand, Step):
+            return self._take_in_step(errand, host, answer, now)
         self.log.note("robots" if errand.is_robots else "sitemap", **_facts_of(answer))
-        rest_s = 0.0
         if answer.outcome is Outcome.LOST and not errand.is_robots:
             self.errands.ask_again(host, errand)
         elif answer.outcome in (Outcome.CANCELLED, Outcome.LOST):
             pass
         elif errand.is_robots:
-            rest_s = self._take_in_robots(host, answer, now)
+            return self._take_in_robots(host, answer, now)
         elif answer.meaning.verdict is Verdict.TRY_AGAIN:
-            rest_s = self._try_sitemap_again(host, errand, answer, now)
+            return self._try_sitemap_again(host, errand, answer, now)
         else:
             assert answer.whole is not None
             pages, sitemaps = self.errands.sitemap_came(answer.whole)
             self._take_in_sitemap(pages, sitemaps)
-        for waiting in (page, *self._held.pop(host)):
-            if answer.outcome is Outcome.FORBIDDEN_ADDRESS:  # its pages are no more allowed than its robots.txt
+        return 0.0
+
+    def _take_in_step(self, step: Step, host: int, answer: Received, now: float) -> float:
+        """A step of a login; its URL may hold a ticket, so the log does not have all of it."""
+        page_url = self.ledger.url(answer.request.page)
+        self.log.note("login", step=step.kind, url=step.url.partition("?")[0], outcome=answer.reason)
+        if answer.outcome in (Outcome.CANCELLED, Outcome.LOST):
+            return 0.0
+        assert answer.whole is not None
+        if self.keyring.must_repeat(step, answer.whole):
+            self.keyring.start_over(page_url)
+            return self._rest_s(host, answer, now)
+        self.health.answered(host)
+        self.keyring.came(step, page_url, answer.whole, answer.cookies)
+        return 0.0
+
+    def _let_go_on(self, host: int, answer: Received, rest_s: float, is_forbidden: bool) -> None:
+        """The pages that waited for an errand wait for their turn again; or are no more allowed than robots.txt."""
+        now = time.monotonic()
+        for waiting in (answer.request.page, *self._held.pop(host)):
+            if is_forbidden:
                 self.intake.block(waiting, answer.reason, now)
             elif answer.outcome is Outcome.CANCELLED:
                 self.crawl.retry(waiting, now, 0.0)
@@ -387,7 +435,8 @@ class LiveCrawl:
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
             epoch=self.ledger.number, workers=self.workers, delay_s=plan.politeness.delay_s,
-            robots=plan.crawl.robots, hooks=plan.crawl.hooks, n_done=len(crawl.order), n_known=len(self.ledger.seen),
+            robots=plan.crawl.robots, hooks=plan.crawl.hooks, access=plan.crawl.access, n_done=len(crawl.order),
+            n_known=len(self.ledger.seen),
         )  # fmt: skip
 
     def _log_end(self, why: str, elapsed_s: float) -> None:

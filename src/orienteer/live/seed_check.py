@@ -22,6 +22,7 @@ from orienteer.workers.received import Received
 _PATIENCE_S = 2.2  # after the first failure, while no seed's host has answered: it is asked twice in that time
 _PATIENCE_WITH_SERVERS_S = 20.0  # the same, where one has: an error, or "come again later"
 _REDIRECTS_FOLLOWED = 20
+_NO_FAILURES = frozenset((Outcome.CANCELLED, Outcome.LOST, Outcome.LOGGED_OUT))
 _TOLD_EVERY_S = 10.0  # what is over before then tells it at its end
 
 
@@ -48,7 +49,7 @@ class SeedCheck:
             self._hosts.add(host)
         if verdict_of(answer.outcome, answer.status) is not Verdict.TRY_AGAIN:
             self._failures.pop(host, None)
-        elif answer.outcome not in (Outcome.CANCELLED, Outcome.LOST) and (host in self._hosts or not self.has_pages):
+        elif answer.outcome not in _NO_FAILURES and (host in self._hosts or not self.has_pages):
             self._failures[host] = answer
             self._failing_since = now if self._failing_since is None else self._failing_since
 
@@ -122,6 +123,8 @@ class SeedCheck:
 
 
 _WHY: dict[str, str] = {
+    Outcome.ASKS_FOR_LOGIN: "it asks for a login, or is the login page itself",
+    Outcome.WOULD_LOG_OUT: "it would end the session of the crawl",
     Outcome.ROBOTS: "robots.txt of {host} does not allow it",
     Outcome.FORBIDDEN_ADDRESS: "{host} is a private address; --allow-private if it is your own",
     Outcome.TLS_FAILED: "the certificate of {host} was not accepted, or it speaks no TLS (http:// instead of https://?)",

@@ -9,7 +9,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orienteer.errors import CrawlFolderError, SeedError
+from orienteer.access.access_file import read_access
+from orienteer.access.grant import Access
+from orienteer.access.keyring import Keyring
+from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
+from orienteer.fetch.choice import FETCHERS
 from orienteer.graph.proved import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
@@ -56,6 +60,7 @@ class Report:
     lost_seeds: dict[str, str] = field(default_factory=dict)  # seeds that led to no page, with the reason
     n_given_up: int = 0  # pages that were not fetched because their hosts could not be reached
     has_pages: bool = True  # False: no page could be fetched at all
+    trouble: str = ""  # why a crawl with access stopped
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
@@ -101,6 +106,7 @@ def live_crawl(
     hooks: Sequence[HookGiven] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     on: str | None = None,
+    access: str | Path | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Crawl the web from the seeds into a folder; run again, it goes on where it was.
@@ -109,7 +115,8 @@ def live_crawl(
     proof alone. `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they
     are names of plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as
     in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose
-    machines fetch and read: "local-ray", or the address of its head.
+    machines fetch and read: "local-ray", or the address of its head. `access` is a file that says what to show to
+    hosts that ask who it is: headers, cookies, a login. It is named anew in every run.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
@@ -119,8 +126,10 @@ def live_crawl(
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     found = None if hooks is None else hooks_given(hooks)
+    shown = None if access is None else read_access(Path(access), Path(folder))
     plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"hooks": names_of(found)}}), "settings")
-    with opened(Path(folder), plan, topic=None if topic is None else Path(topic), hooks=found, on=on) as live:
+    place = None if topic is None else Path(topic)
+    with opened(Path(folder), plan, topic=place, hooks=found, on=on, access=shown) as live:
         return run(live, watch)
 
 
@@ -133,19 +142,21 @@ def refresh(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     now: float | None = None,
     on: str | None = None,
+    access: str | Path | None = None,
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Look at the pages of a crawl again: an epoch, or the rest of one that was interrupted.
 
     Goal, `hooks` and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for
-    in the epoch. `now` is the time by which pages are due, in seconds since 1970; `on` a Ray cluster, as for
-    `live_crawl`.
+    in the epoch. `now` is the time by which pages are due, in seconds since 1970; `on` a Ray cluster and `access` a
+    file, as for `live_crawl`.
     """
     path = Path(folder)
     goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     found = None if hooks is None else hooks_given(hooks)
     plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(found)}})
-    with opened(path, plan, refresh=True, now=now, hooks=found, on=on) as live:
+    shown = None if access is None else read_access(Path(access), path)
+    with opened(path, plan, refresh=True, now=now, hooks=found, on=on, access=shown) as live:
         return run(live, watch)
 
 
@@ -165,7 +176,8 @@ def run(
     """Crawl to the end, or until somebody asks it to stop; `watch` hears the figures several times a second.
 
     `tell` is told in one line of each seed that leads nowhere, while others work, and of a goal that cannot be reached.
-    Raises SeedError where no seed can be reached: there is nothing to wait for.
+    Raises SeedError where no seed can be reached: there is nothing to wait for. LoginError: where no page came because
+    there was no way in.
     """
     observer = Watch(live.intake, live)
     seeds = SeedCheck(live.ledger)
@@ -186,8 +198,11 @@ def run(
     uploads = live.ledger.folder.uploads
     if uploads is not None and tell is not None:
         uploads.tell = tell
-    report = reported(live.ledger, observer, live.run(tick), seeds)
-    if uploads is not None and report.stopped_because is not StopReason.INTERRUPTED:
+    why = live.run(tick)
+    if live.keyring.trouble and not seeds.has_pages:
+        raise LoginError(live.keyring.trouble)
+    report = reported(live.ledger, observer, why, seeds, live.keyring.trouble)
+    if uploads is not None and not report.stopped_because.is_pause:
         live.ledger.folder.archive.seal()
         _send_rest(uploads, live)
     return report
@@ -212,19 +227,20 @@ def opened(
     topic: Path | None = None,
     hooks: Sequence[Hook] | None = None,
     on: str | None = None,
+    access: Access | None = None,
 ) -> Iterator[LiveCrawl]:
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
 
     A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned. Without
     `hooks` those that the plan names are run, which must be installed. Workers run `on` this machine, or on a Ray
-    cluster; that is said anew in every run. A new folder is removed again where a SeedError says that nothing was
-    crawled.
+    cluster; that is said anew in every run, and so is the `access`. A new folder is removed again where a SeedError or
+    a LoginError says that nothing was crawled.
     """
     is_new, has_place = not (path / DATABASE).exists(), path.is_dir()
     try:
-        with _opened(path, plan, refresh, now, progress, topic, hooks, on) as live:
+        with _opened(path, plan, refresh, now, progress, topic, hooks, on, access) as live:
             yield live
-    except SeedError:
+    except (SeedError, LoginError):
         if is_new:
             with suppress(CrawlFolderError):
                 remove_crawl(path)
@@ -243,8 +259,10 @@ def _opened(
     topic: Path | None,
     hooks: Sequence[Hook] | None,
     on: str | None,
+    access: Access | None,
 ) -> Iterator[LiveCrawl]:
     plan.store.expect_usable()
+    plan = _with_access(path, plan, access)
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else LoadedTopic(topic)
     policy = LoadedPolicy(plan, path)
@@ -264,7 +282,33 @@ def _opened(
         if refresh:
             ready_for_refresh(folder, plan, now, progress)
         with ready_kernels(plan):
-            yield LiveCrawl(Ledger(folder, plan if crew.asks_web else _impolite(plan)), crew, used_hooks)
+            used_plan = plan if crew.asks_web else _impolite(plan)
+            yield LiveCrawl(Ledger(folder, used_plan), crew, used_hooks, Keyring(access))
+
+
+def expect_no_access(path: Path, plan: CrawlPlan) -> None:
+    """Refuse a crawl that needs its access file where nobody can name it."""
+    if plan.crawl.access:
+        names = ", ".join(plan.crawl.access)
+        raise InputError(
+            f"{path}: this crawl has access to {names}; name the file again (--access FILE), or set access = [] in "
+            "crawl.toml to go on without it"
+        )
+
+
+def _with_access(path: Path, plan: CrawlPlan, access: Access | None) -> CrawlPlan:
+    """The plan with the names of what there is access to; what must not be combined with it is refused."""
+    if access is None:
+        expect_no_access(path, plan)
+        return plan
+    fetch = plan.fetch
+    if not getattr(FETCHERS.find(fetch.fetcher.partition(":")[0].strip()), "takes_secrets", False):
+        raise InputError(f"--access: the fetcher {fetch.fetcher} cannot send what it says")
+    if fetch.cookies:
+        raise InputError("--access and fetch.cookies cannot be combined: cookies of other hosts are not kept apart")
+    if not fetch.verify_tls and any(origin.startswith("https:") for origin in access.origins):
+        raise InputError("--access needs verify_tls: secrets go to nobody whose certificate is not checked (ca_file)")
+    return replace(plan, crawl=replace(plan.crawl, access=access.origins))
 
 
 @contextmanager
@@ -287,9 +331,11 @@ def _impolite(plan: CrawlPlan) -> CrawlPlan:
     return replace(plan, politeness=replace(plan.politeness, delay_s=0.0, connections=plan.crawl.workers))
 
 
-def reported(ledger: Ledger, watch: Watch, why: StopReason, seeds: SeedCheck | None = None) -> Report:
+def reported(
+    ledger: Ledger, watch: Watch, why: StopReason, seeds: SeedCheck | None = None, trouble: str = ""
+) -> Report:
     """The report of a run that has ended, also written into the folder."""
-    if ledger.epoch is not None and why != StopReason.INTERRUPTED:
+    if ledger.epoch is not None and not why.is_pause:
         ledger.end_epoch()
     figures = watch.look(exact=True, why=why)
     n_given_up = _n_given_up(ledger)
@@ -308,6 +354,7 @@ def reported(ledger: Ledger, watch: Watch, why: StopReason, seeds: SeedCheck | N
         lost_seeds={} if seeds is None or ledger.epoch is not None else seeds.lost(),
         n_given_up=n_given_up,
         has_pages=seeds is None or seeds.has_pages,
+        trouble=trouble,
     )
     ledger.folder.write_report(report.as_dict())
     return report

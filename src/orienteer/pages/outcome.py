@@ -28,10 +28,13 @@ class Outcome(StrEnum):
     UNREADABLE = "unreadable"  # workers die of it
     LOST = "lost"  # the worker that had it in hand died; it is asked for again
     CANCELLED = "cancelled"
+    LOGGED_OUT = "logged out"  # it came without the session that was to go with it; it is asked for again
 
     ROBOTS = "robots.txt"
     ROBOTS_OUT_OF_REACH = "robots.txt out of reach"
     TOO_DEEP = "too deep"
+    WOULD_LOG_OUT = "would log out"  # whoever goes there is logged out
+    ASKS_FOR_LOGIN = "asks for a login"  # though the crawl is logged in
     HOST_GIVEN_UP = "host given up"
     LEAVES_SCOPE = "redirect leaves the scope"
     LEADS_NOWHERE = "redirect leads nowhere"  # to no address of a page, or to one that is too long

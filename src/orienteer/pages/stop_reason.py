@@ -12,7 +12,13 @@ class StopReason(StrEnum):
     BUDGET = "budget"
     FRONTIER_EMPTY = "frontier empty"
     INTERRUPTED = "interrupted"  # somebody asked it to stop
+    LOGIN_FAILED = "login failed"  # what the crawl has access to is closed to it; it can be resumed
     IMPORTED = "imported"  # it never ran: others have fetched its pages
     SETTLED = "settled"  # an estimate does not change any more, or no walk makes a survey more precise
     PRECISE = "half width"  # a survey is as precise as was asked for
     NO_PAGE_LEFT = "no page left"  # that an estimate could fetch
+
+    @property
+    def is_pause(self) -> bool:
+        """Whether the crawl had not come to an end of its own."""
+        return self in (StopReason.INTERRUPTED, StopReason.LOGIN_FAILED)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from orienteer.answers.answer import Fetched
 from orienteer.answers.headers import validators
+from orienteer.answers.hiding import without_secrets
 from orienteer.answers.meaning import Meaning, meaning_of, verdict_of
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
@@ -21,6 +23,19 @@ _REVISITED = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
 
 def read_answer(answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None = None) -> Received:
     """Read an answer, as far as the crawl wants it; `record_headers` are those of its record in the archive."""
+    secrets = answer.request.secrets
+    if secrets is None:
+        return _read(answer, reading, record_headers)
+    answer, cookies = without_secrets(answer, secrets)
+    if secrets.signs is not None and not answer.request.any_type and secrets.signs.shown_by(answer):
+        lost = replace(answer, outcome=Outcome.LOGGED_OUT)
+        return _received(lost, Meaning(verdict_of(lost.outcome, 0), lost.reason), whole=None)
+    found = _read(answer, reading, record_headers)
+    found.cookies = cookies
+    return found
+
+
+def _read(answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None) -> Received:
     if answer.request.any_type:
         verdict = verdict_of(answer.outcome, answer.status)
         return _received(answer, Meaning(verdict, answer.reason), whole=answer)

@@ -258,7 +258,8 @@ class Pool:
 
 
 def _size(request: Request) -> int:
-    return 200 + len(request.url) + sum(len(name) + len(value) for name, value in request.headers)
+    secrets = 0 if request.secrets is None else request.secrets.size_bytes
+    return 200 + len(request.url) + sum(len(name) + len(value) for name, value in request.headers) + secrets
 
 
 def _without_answer(request: Request, outcome: Outcome, detail: str = "") -> Received:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Meaning
@@ -37,6 +37,7 @@ class Received:
     `digest` is that of the content of a page, `signature` that of its text, `sessionless` that of the content without
     the session of its URL. `record` is the WARC record, compressed; `revisited` is what one of a page that has not
     changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, and where hooks want it.
+    `cookies` are those that came where the request had secrets; they are secrets, too, and kept nowhere.
     """
 
     request: Request
@@ -58,6 +59,7 @@ class Received:
     record: bytes | None = None
     revisited: ArchivedResponse | None = None
     whole: Fetched | None = None
+    cookies: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def reason(self) -> str:

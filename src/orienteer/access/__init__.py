@@ -1,0 +1,1 @@
+"""Access: what a crawl may show to hosts that ask who it is, and what becomes of a session."""

@@ -1,0 +1,31 @@
+"""Files of this user that nobody else can read: where secrets may stand."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from orienteer.errors import InputError
+
+_MAX_BYTES = 4 << 20
+
+
+def read_private(path: Path) -> bytes:
+    """What is in the file; InputError where others can read it, as ssh refuses such a key, or it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(file.fileno())
+        if stat.S_ISDIR(found.st_mode):
+            raise InputError(f"{path}: it is a folder")
+        if found.st_uid not in (os.geteuid(), 0):
+            raise InputError(f"{path}: it belongs to another user; secrets are read from files of your own only")
+        if found.st_mode & 0o077:
+            raise InputError(f"{path}: others can read it, or write it; `chmod 600 {path}` keeps its secrets")
+        data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise InputError(f"{path}: it is larger than {_MAX_BYTES >> 20} MiB")
+    return data
