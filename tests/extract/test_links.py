@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.charset import decoded
-from orienteer.extract.links import MAX_LINKS, NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
+from orienteer.extract.links import MAX_LINKS, NOFOLLOW, SCRIPTED, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
 from orienteer.extract.markup import MAX_TEXT_BYTES
 from orienteer.extract.page import MAX_TEXT_CHARS, extract_page
 from orienteer.extract.reader import MAX_REFERENCES

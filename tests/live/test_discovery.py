@@ -26,16 +26,12 @@ SHELL = (
 SITEMAP = "<urlset><url><loc>{}</loc></url></urlset>"
 
 
-
-
 def crawl(made: MadeSite, folder: Path, settings: Tables | None = None, **named: object) -> Report:
     with FakeWeb(made) as web:
         tables: Tables = {"crawl": {"robots": True, "guess_sitemap": True}}
         for name, table in (settings or {}).items():
             tables.setdefault(name, {}).update(table)
         return crawled(web, f"{HOST}/", folder, scope="host", settings=tables, **named)
-
-
 
 
 def paths(folder: Path) -> set[str]:
@@ -49,8 +45,9 @@ def named_site(**more: str | Answer) -> MadeSite:
     """A page that names a feed and a translation, and a sitemap at the usual place."""
     return MadeSite(
         {
-            f"{HOST}/": "<link rel=alternate type=application/rss+xml href=/feed><link rel=alternate hreflang=de href=/de>"
-            "<link rel=alternate hreflang=fr href=http://elsewhere.test/fr><a href=/a>a</a>",
+            f"{HOST}/": "<link rel=alternate type=application/rss+xml href=/feed>"
+            "<link rel=alternate hreflang=de href=/de><link rel=alternate hreflang=fr href=http://elsewhere.test/fr>"
+            "<a href=/a>a</a>",
             f"{HOST}/a": "<a href=/>home</a>",
             f"{HOST}/de": "<a href=/de/b>b</a>",
             f"{HOST}/de/b": "leaf",
@@ -97,7 +94,9 @@ def test_a_sitemap_that_is_not_there_costs_one_request(sitemap: Answer | str, tm
         asked.append(target)
         return Answer(sitemap) if isinstance(sitemap, str) else sitemap
 
-    report = crawl(MadeSite({f"{HOST}/": "<a href=/a>a</a>", f"{HOST}/a": "leaf", f"{HOST}/sitemap.xml": answer}), tmp_path)
+    report = crawl(
+        MadeSite({f"{HOST}/": "<a href=/a>a</a>", f"{HOST}/a": "leaf", f"{HOST}/sitemap.xml": answer}), tmp_path
+    )
     assert asked == ["/sitemap.xml"]
     assert report.figures.n_fetched == 2
     assert report.figures.n_hosts_given_up == 0

@@ -1,4 +1,4 @@
-"""What a page says of itself in JSON-LD, the scripts that search engines read: its types, and the few values that matter.
+"""What a page says of itself in JSON-LD, which search engines read: its types, and the few values that matter.
 
 Whoever makes a page can put anything there. What is too large, too deep, or of another kind than it should be counts as
 not there; only so many objects are looked at.
@@ -69,11 +69,15 @@ def linked_data(scripts: Iterable[str]) -> LinkedData:
 
 
 def _parsed(script: str) -> Any:
-    """The JSON of a script; None where there is none. No number is computed: they may have thousands of digits."""
+    """The JSON of a script; None where there is none. Numbers are left out: they may have thousands of digits."""
     try:
-        return json.loads(script.strip().rstrip(";"), parse_int=str, parse_float=str, strict=False)
+        return json.loads(script.strip().rstrip(";"), parse_int=_left_out, parse_float=_left_out, strict=False)
     except (ValueError, RecursionError):
         return None
+
+
+def _left_out(number: str) -> None:
+    return None
 
 
 def _objects(values: Iterable[Any]) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ A page is *suspect* where its links, or nearly all of it, may be made by scripts
     under FEW_WORDS words and FEW_LINKS links are on it, beside much code
     under HARDLY_WORDS words are on it, with more links, beside very much code
 
-Code in files is not seen; each file counts as SOURCE_BYTES. Data in scripts (JSON, templates) is no code. What stands in
-`noscript` counts where it says more than the rest of the page and at least MIN_NOSCRIPT_WORDS words: there are forums
-that put all of a page there. A plain short page has no code, and is no suspect.
+Code in files is not seen; each file counts as SOURCE_BYTES. Data in scripts (JSON, templates) is no code. What stands
+in `noscript` counts where it says more than the rest of the page and at least MIN_NOSCRIPT_WORDS words: there are
+forums that put all of a page there. A plain short page has no code, and is no suspect.
 
 Measured: of 312 real pages with their scripts (WCXB, development) it finds the one that is empty without them, and no
 other; of 2,356 pages of documentation one, a search form whose results scripts make; of 1,453 pages of universities of
@@ -39,7 +39,7 @@ _SOME_CODE = 200
 _MUCH_CODE, _VERY_MUCH_CODE = SOURCE_BYTES, 5 * SOURCE_BYTES
 
 _ENOUGH_WORDS = 10 * FEW_WORDS  # nobody asks for more
-_WORD_BYTES = 12  # of a script without spaces, so many count as a word
+_WORD_BYTES = 24  # of what has no spaces, so many count as a word
 _AMPERSAND, _HASH, _SEMICOLON = b"&#;"
 
 
@@ -78,11 +78,12 @@ def count_words(page: Any, i: Any, end: Any, signs: Any) -> None:
     kind = NOSCRIPT_WORDS if signs[IN_NOSCRIPT] else WORDS
     n_words = signs[kind]
     while i < end and n_words < _ENOUGH_WORDS:
-        start = i
+        start, n_signs = i, 0
         while i < end and _is_of_word(page[i]):
+            n_signs += 1 if 0xE3 <= page[i] <= 0xE9 else 0  # of Chinese and Japanese
             i += 1
         if i > start:
-            n_words += 1 + (i - start - 1) // _WORD_BYTES
+            n_words += 1 + max(n_signs // 2, (i - start) // _WORD_BYTES)
         elif page[i] == _AMPERSAND:  # a reference such as &nbsp; is no word
             i += 1
             while i < end and page[i] != _SEMICOLON and (page[i] == _HASH or _is_of_word(page[i])):

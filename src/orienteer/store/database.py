@@ -294,6 +294,21 @@ class Database(SurveyTables):
         row = self._row(sql, int(PageState.FETCHED), str(Outcome.OK))
         return 0 if row is None else int(row[0])
 
+    def set_canonical(self, page: int, target: int | None) -> None:
+        """The page that a page names as the canonical one in its place; None for none."""
+        if target is None:
+            self._write("DELETE FROM canonical WHERE page = ?", int(page))
+        else:
+            self._write("INSERT OR REPLACE INTO canonical VALUES (?, ?)", int(page), int(target))
+
+    def canonicals(self) -> Iterator[tuple[int, int]]:
+        """All pages that name another as the canonical one, with that one. Whether that is so is another matter."""
+        if "canonical" not in self.missing_tables:
+            n_urls = self.n_urls()
+            for page, target in self._rows("SELECT page, target FROM canonical ORDER BY page"):
+                if 0 <= page < n_urls and 0 <= target < n_urls:
+                    yield page, target
+
     # -- sessions in URLs ---------------------------------------------------------------------------------------
 
     def session(self, stripped: str) -> SessionRow | None:
