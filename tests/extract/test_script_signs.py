@@ -38,6 +38,7 @@ def read(html: str) -> Page:
         APP + "<a href=/>home</a><a href=#part>part</a><a href=mailto:a@b>mail</a>",
         APP + "<a href=/one>one</a>",
         APP + WORDS,
+        APP + WORDS + "<noscript><a href=/one>one</a></noscript>",
         APP + "&nbsp;" * 100 + "<a href=/one>one</a>",
         APP + f"<!-- {WORDS} --><template>{WORDS}{LINKS}</template><style>{WORDS}</style>",
         CODE,
@@ -73,6 +74,7 @@ def test_suspects(html: str) -> None:
         f"<noscript>{WORDS}{LINKS}</noscript>" + APP,
         WORDS + "<a rel=nofollow href=/one>one</a>" + APP,
         "<p>" + "図書館の利用案内" * 20 + "<a href=/one>一</a>" + APP,
+        APP + WORDS + "<noscript><a href=/one>one</a></noscript><a href=/one>one</a>",
         "<frameset><frame src=/a></frameset>",
     ],
 )

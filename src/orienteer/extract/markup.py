@@ -81,13 +81,13 @@ class Lightener:
     def __init__(
         self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False
     ) -> None:
-        """The tags of `kept` elements stay and those of `blocks` leave a mark. Without text nothing but start tags and
-        the title stays; with linked data also the scripts that hold it, as far as they are not too large.
+        """The tags of `kept` elements stay and those of `blocks` leave a mark. Without text nothing but start tags, the
+        title and where a `noscript` ends stays; with linked data also the scripts that hold it, as far as they are not too large.
         """
         self._actions = np.zeros(N_NAMES, np.uint8)
         for name in blocks if with_text else ():
             self._actions[NUMBERS[name]] = _MARK
-        for name in (*kept, *(("noscript",) if with_text else ())):
+        for name in (*kept, "noscript"):
             self._actions[NUMBERS[name]] = _KEEP
         for name in ("title", "iframe", *(("textarea", "xmp", "plaintext") if with_text else ())):
             self._actions[NUMBERS[name]] = _KEEP_WITH_TEXT
@@ -213,7 +213,7 @@ def _lighten_end_tag(
     end_tag(tree, name)
     if name == _NOSCRIPT:
         signs[IN_NOSCRIPT] = 0
-    if not with_text or name >= N_NAMES or not (_is_shown(tree) or name == _A):
+    if not (with_text or name == _NOSCRIPT) or name >= N_NAMES or not (_is_shown(tree) or name == _A):
         return i, size
     action = actions[name]
     if action == _MARK:

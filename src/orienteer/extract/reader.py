@@ -190,7 +190,7 @@ class PageReader:
         if reference is None:
             return
         reference = reference.partition("#")[0]
-        if self._unseen is not None or self.unclicked:
+        if self._unseen is not None or self.unclicked or self.noscript_references:
             self._note_click(reference)
         if not reference or reference[:11].lower() == "javascript:":
             self.n_scripted += "onclick" in attributes if not reference else _LEADS_NOWHERE.search(reference) is None
@@ -204,6 +204,7 @@ class PageReader:
     def _note_click(self, reference: str) -> None:
         if self._unseen is None:
             self.unclicked.discard(reference)
+            self.noscript_references.discard(reference)
         elif self._unseen[0] == NOSCRIPT and reference not in self.references:
             self.noscript_references.add(reference)
 
