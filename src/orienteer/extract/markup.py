@@ -81,8 +81,10 @@ class Lightener:
     def __init__(
         self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False
     ) -> None:
-        """The tags of `kept` elements stay and those of `blocks` leave a mark. Without text nothing but start tags, the
-        title and where a `noscript` ends stays; with linked data also the scripts that hold it, as far as they are not too large.
+        """The tags of `kept` elements stay and those of `blocks` leave a mark.
+
+        Without text nothing stays but start tags, the title, and where a `noscript` ends; with linked data also the
+        scripts that hold it, as far as they are not too large.
         """
         self._actions = np.zeros(N_NAMES, np.uint8)
         for name in blocks if with_text else ():
