@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.charset import decoded
-from orienteer.extract.links import MAX_LINKS, NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
+from orienteer.extract.links import MAX_LINKS, NOFOLLOW, SCRIPTED, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
 from orienteer.extract.markup import MAX_TEXT_BYTES
 from orienteer.extract.page import MAX_TEXT_CHARS, extract_page
 from orienteer.extract.reader import MAX_REFERENCES
@@ -153,7 +153,8 @@ def test_a_page_has_no_more_links_than_the_limit():
     ("html", "unknown"),
     [
         ("<a href=x>", ()),
-        ("<a href=mailto:a@b><a href='javascript:x()'><a href=http://[>", ()),
+        ("<a href=mailto:a@b><a href=http://[>", ()),
+        ("<a href=mailto:a@b><a href='javascript:x()'>", (SCRIPTED,)),
         (f"<a href='data:text/html,{'x' * 100_000}'><a href=' java\nscript:{'x' * 3000}'>", ()),
         (f"<a href=x><a href=x?{'y' * 3000}>", (URL_TOO_LONG,)),
         (f"<a href={'x' * 100_000}>", (URL_TOO_LONG,)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orienteer.extract.robot_rules import rules_of, rules_of_header
+from orienteer.extract.page import extract_page
+from orienteer.extract.robot_rules import robot_name, rules_of, rules_of_header
 
 
 @pytest.mark.parametrize(
@@ -43,16 +44,16 @@ from orienteer.extract.robot_rules import rules_of, rules_of_header
     ],
 )
 def test_rules_in_a_header_hold_for_all_or_for_the_robot_named(text, noindex, nofollow):
-    assert rules_of_header(text) == (noindex, nofollow)
+    assert rules_of_header(text)[:2] == (noindex, nofollow)
 
 
 def test_rules_add_up():
-    assert rules_of("noindex") | rules_of("nofollow") | rules_of("all") == (True, True)
+    assert rules_of("noindex") | rules_of("nofollow") | rules_of("all") == (True, True, False)
 
 
 @pytest.mark.parametrize("text", ["a" * 10**6, " " * 10**6, "unavailable_after:" + "a" * 10**6, "x:" * 500_000])
 def test_a_hostile_header_forbids_nothing(text):
-    assert rules_of_header(text) == (False, False)
+    assert rules_of_header(text) == (False, False, False)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +82,9 @@ def test_a_page_past_its_date_is_not_indexed_and_its_links_are_followed(date, is
         (rules_of_header, f"orienteer: unavailable_after: {date}, noarchive"),
         (rules_of, f"noarchive, unavailable_after: {date}"),
     ):
-        assert rules(text, now) == (is_past, False)
-        assert rules(text) == (False, False)
-    assert rules_of_header(f"otherbot: unavailable_after: {date}", now) == (False, False)
+        assert rules(text, now)[:2] == (is_past, False)
+        assert rules(text)[:2] == (False, False)
+    assert rules_of_header(f"otherbot: unavailable_after: {date}", now) == (False, False, False)
 
 
 @pytest.mark.parametrize(
@@ -97,4 +98,38 @@ def test_a_page_past_its_date_is_not_indexed_and_its_links_are_followed(date, is
     ],
 )
 def test_rules_in_an_element(content, noindex, nofollow):
-    assert rules_of(content) == (noindex, nofollow)
+    assert rules_of(content)[:2] == (noindex, nofollow)
+
+
+@pytest.mark.parametrize(
+    ("text", "noarchive"),
+    [
+        ("noarchive", True),
+        ("NoArchive, noindex", True),
+        ("nocache", True),
+        ("noindex, nofollow, none", False),
+        ("archive", False),
+        ("otherbot: noarchive", False),
+        ("otherbot: noindex, orienteer: noarchive", True),
+    ],
+)
+def test_noarchive(text: str, noarchive: bool) -> None:
+    assert rules_of_header(text).noarchive == noarchive
+
+
+def test_rules_are_for_the_robot_that_asks() -> None:
+    text = "orienteer: noindex, my-bot: nofollow"
+    assert rules_of_header(text, robot="my-bot") == (False, True, False)
+    assert rules_of_header(text, robot="third") == (False, False, False)
+    html = b"<meta name=My-Bot content=noindex><meta name=robots content=noarchive><meta content=nofollow>"
+    for robot, noindex in (("my-bot", True), ("orienteer", False), ("robots", False)):
+        page = extract_page(html, "http://example.org/", robot=robot)
+        assert (page.noindex, page.nofollow, page.noarchive) == (noindex, False, True)
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "name"),
+    [("Orienteer/1.0 (+http://x)", "orienteer"), ("My-Bot_2", "my-bot_2"), ("(Bot) x", "bot"), ("", ""), ("/ *", "")],
+)
+def test_the_name_of_a_robot_is_its_product_token(user_agent: str, name: str) -> None:
+    assert robot_name(user_agent) == name

@@ -411,7 +411,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with Database.create(path) as database:
         database._first("PRAGMA user_version = 7")
-    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 5"):
+    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 6"):
         Database.open(path)
 
 

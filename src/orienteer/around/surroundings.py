@@ -39,7 +39,8 @@ _LOCAL, _ROUNDS = "local", "rounds"  # in the database: the domain it was made f
 
 def around_plan(plan: CrawlPlan) -> CrawlPlan:
     """How the surroundings of a crawl are fetched: as politely as its pages, wherever they are."""
-    links_only: dict[str, Any] = {"sitemaps": False, "duplicates": "off", "near_duplicates": "off", "archive": False}
+    links_only: dict[str, Any] = {"duplicates": "off", "near_duplicates": "off", "archive": False}
+    links_only |= {"sitemaps": False, "feeds": False, "languages": False}
     crawl = replace(plan.crawl, policy="breadth-first", until=None, budget=None, hooks=(), **links_only)
     return replace(plan, crawl=crawl, scope=ScopeSettings("web"), store=StoreSettings())
 

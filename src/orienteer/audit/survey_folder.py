@@ -61,7 +61,7 @@ def survey_plan(plan: CrawlPlan) -> CrawlPlan:
     merges = "merge" if crawl.duplicates == "merge" else "off"
     settings = CrawlSettings(
         seeds=crawl.seeds, trust=crawl.trust, policy="breadth-first", damping=crawl.damping, workers=crawl.workers,
-        robots=crawl.robots, sitemaps=False, duplicates=merges, near_duplicates="off",
+        robots=crawl.robots, sitemaps=False, feeds=False, languages=False, duplicates=merges, near_duplicates="off",
         commit_every_s=crawl.commit_every_s, log=crawl.log,
     )  # fmt: skip
     return replace(plan, crawl=settings, store=StoreSettings())

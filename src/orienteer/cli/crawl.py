@@ -123,7 +123,7 @@ def crawl(
         None, "--ignore-robots", help="Ignore robots.txt: for your own hosts only.", rich_help_panel=_POLITE
     ),
     sitemaps: bool | None = typer.Option(
-        None, help="Read the sitemaps that robots.txt names.", rich_help_panel=_POLITE
+        None, help="Read the sitemaps that robots.txt names, or /sitemap.xml.", rich_help_panel=_POLITE
     ),
     workers: int | None = typer.Option(None, help="Requests in flight at once (32).", rich_help_panel=_NET),
     processes: int | None = typer.Option(

@@ -4,8 +4,9 @@ Everything is as it was at one moment, and each page as it was seen last; a craw
 fetched and is there. A redirect is another name of the page that it leads to; what failed is no page.
 
     pages       those that the filters let through
-    distinct    of these, one of each group of pages that repeat one another, exactly or nearly: the first that was
-                fetched; and none that asks not to be indexed. All of them, if that is asked for
+    distinct    of these, one of each group of pages that repeat one another, exactly or nearly: the one that the
+                others name as the canonical one, or else the first that was fetched; and none that asks not to be
+                indexed. All of them, if that is asked for
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ class ExportedCrawl:
             return candidates
         indexable = self._kept(candidates, ~self._noindex, "not to be indexed")
         in_order = self.order[indexable[self.order]]
+        in_order = in_order[np.argsort(-self._n_canonical[in_order], kind="stable")]
         _, first = np.unique(self.groups[in_order], return_index=True)
         distinct = np.zeros(self._n_urls, np.bool_)
         distinct[in_order[first]] = True
@@ -147,6 +149,14 @@ class ExportedCrawl:
         pairs = (known, self._repeats[known])
         links = coo_array((np.ones(len(known), np.int8), pairs), shape=(self._n_urls, self._n_urls))
         return np.asarray(connected_components(links, directed=False)[1], np.int64)
+
+    @cached_property
+    def _n_canonical(self) -> NDArray[np.int64]:
+        """How many pages that it repeats name a URL as the canonical one; what others say of it counts for nothing."""
+        n_canonical = np.zeros(self._n_urls, np.int64)
+        for page, target in self.survey.canonicals():
+            n_canonical[target] += bool(self.groups[page] == self.groups[target])
+        return n_canonical
 
     # -- what is known of them ----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from orienteer.access.access_file import read_access
 from orienteer.access.grant import Access
 from orienteer.access.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
+from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.choice import FETCHERS
 from orienteer.graph.proved import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
@@ -61,6 +62,8 @@ class Report:
     n_given_up: int = 0  # pages that were not fetched because their hosts could not be reached
     has_pages: bool = True  # False: no page could be fetched at all
     trouble: str = ""  # why a crawl with access stopped
+    n_suspect: int = 0  # pages that scripts may make: their links count as not known
+    n_unarchived: int = 0  # pages that were read and are not in the archive, since they ask so
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
@@ -89,6 +92,7 @@ class Report:
             ("failed", figures.n_failed),
             ("blocked", figures.n_blocked),
             ("in the frontier", figures.n_frontier),
+            ("perhaps made by scripts", self.n_suspect or ""),
         ]
         return facts_html("Report of a crawl", facts)
 
@@ -355,6 +359,8 @@ def reported(
         n_given_up=n_given_up,
         has_pages=seeds is None or seeds.has_pages,
         trouble=trouble,
+        n_suspect=ledger.database.n_unknown_because(SCRIPTED),
+        n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
     )
     ledger.folder.write_report(report.as_dict())
     return report

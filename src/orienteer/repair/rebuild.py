@@ -19,6 +19,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -316,6 +317,9 @@ class _Rebuilding:
                 new.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
             except (_Unfit, TypeError, ValueError):
                 continue
+        for page, target in self._of_pages("canonical", ("target",)):
+            with suppress(_Unfit, TypeError, ValueError):
+                new.set_canonical(page, self._id(target))
         for page, words in self._of_pages("words", ("words",)):
             new.set_words(page, words)
         for page, text in self._of_pages("added", ("added",)):

@@ -11,6 +11,7 @@ unknown     pages some of whose links are not known: how many (-1: nobody knows)
             that it redirects to somewhere that is not known
 session     what is known of URLs that hold a session: the URL without it, the page that was found there first, the
             digest of its content without the session, and whether another session was seen to get the same page
+canonical   the page that a page names as the canonical one in its place, where that is another one inside the scope
 added       fields and tags that page hooks added to a page, as JSON; no row where there are none
 words       what a focused crawl reads of a page: its words and those of its links, hashed (see `page_words`)
 known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
@@ -33,11 +34,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 5
+VERSION = 6
 
 TABLES = (
-    "url", "page", "unknown", "session", "added", "words", "known", "epoch", "visit", "revisit", "survey", "walks",
-    "signature", "band", "event", "meta",
+    "url", "page", "unknown", "session", "canonical", "added", "words", "known", "epoch", "visit", "revisit", "survey",
+    "walks", "signature", "band", "event", "meta",
 )  # fmt: skip
 
 _ADDED = "CREATE TABLE added (page INTEGER PRIMARY KEY, added TEXT NOT NULL)"
@@ -46,6 +47,7 @@ _SESSION = (
     "CREATE TABLE session (stripped TEXT PRIMARY KEY, page INTEGER NOT NULL, digest BLOB NOT NULL, "
     "is_same INTEGER NOT NULL) WITHOUT ROWID"
 )
+_CANONICAL = "CREATE TABLE canonical (page INTEGER PRIMARY KEY, target INTEGER NOT NULL)"
 _SURVEY = (
     "CREATE TABLE survey (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, n_told INTEGER NOT NULL, seed TEXT NOT NULL, "
     "until REAL NOT NULL, confidence REAL NOT NULL, error REAL NOT NULL, of_reachable INTEGER NOT NULL, "
@@ -75,12 +77,14 @@ UPGRADES = {  # by the version they start from
     2: Upgrade(("added",), (_ADDED,)),
     3: Upgrade(("unknown", "session"), (_UNKNOWN, _SESSION, *_STATES)),
     4: Upgrade(("survey", "walks"), (_SURVEY, _WALKS)),
+    5: Upgrade(("canonical",), (_CANONICAL,)),
 }
 
 SCHEMA = f"""
 {_ADDED};
 {_UNKNOWN};
 {_SESSION};
+{_CANONICAL};
 {_SURVEY};
 {_WALKS};
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);

@@ -1,0 +1,99 @@
+"""What pages say of themselves in exports, and which of pages that say the same is exported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+
+import orienteer as ori
+from orienteer.exports.markdown import file_name
+from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite
+from tests.live.live_crawls import Told, crawled
+
+HOST = "http://a.test"
+TEXTS = {name: " ".join(f"{name}{k}" for k in range(60)) for name in ("article", "loop", "lie", "lost", "far", "other")}
+
+
+def page(text: str, canonical: str = "", more: str = "") -> str:
+    named = f"<link rel=canonical href={canonical}>" if canonical else ""
+    return f"<title>{text}</title>{named}<p>{TEXTS[text]}</p>{more}<a href=/>home</a>"
+
+
+LINKS = ["/print", "/article", "/liar", "/loop1", "/loop2", "/lost", "/far", "/self", "/marked"]
+MARKED = (
+    "<title>Marked</title><meta name=description content='what: it \"says\"'><meta name=author content='A. Writer'>"
+    "<meta property=article:published_time content=2025-03-01T10:00Z><meta property=og:site_name content=Site>"
+    '<meta property=og:image content=/i.png><script type=application/ld+json>{"@type": "Article"}</script><p>text'
+)
+SITE: dict[str, str | Answer] = {
+    f"{HOST}/": "<title>Home</title>" + "".join(f"<a href={path}>{path}</a> " for path in LINKS),
+    f"{HOST}/print": page("article", "/article", "printed"),
+    f"{HOST}/article": page("article", "/article"),
+    f"{HOST}/liar": page("lie", "/article"),
+    f"{HOST}/loop1": page("loop", "/loop2", "one"),
+    f"{HOST}/loop2": page("loop", "/loop1", "two"),
+    f"{HOST}/lost": page("lost", "/missing"),
+    f"{HOST}/far": page("far", "http://elsewhere.test/"),
+    f"{HOST}/self": page("other", "/self"),
+    f"{HOST}/marked": Answer(MARKED, headers=(("Last-Modified", "Tue, 01 Apr 2025 10:00:00 GMT"),)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("canonicals") / "crawl"
+    with FakeWeb(MadeSite(SITE)) as web:
+        crawled(web, f"{HOST}/", folder, scope="host", policy="breadth-first", settings={"crawl": {"workers": 1}})
+    return folder
+
+
+def jsonl(folder: Path) -> dict[str, dict[str, Any]]:
+    out = folder.with_suffix(".jsonl")
+    ori.export(folder, "jsonl", out, force=True, processes=1)
+    pages = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    return {page["url"].removeprefix(HOST): page for page in pages}
+
+
+def test_of_pages_that_say_the_same_the_canonical_one_is_exported(crawl: Path) -> None:
+    told = Told(crawl)
+    order = [told.urls[page] for page in told.order]
+    assert order.index(f"{HOST}/print") < order.index(f"{HOST}/article"), "else there is nothing to see here"
+    pages = jsonl(crawl)
+    assert "/article" in pages
+    assert "/print" not in pages
+
+
+def test_a_page_that_says_something_else_stays_whatever_it_names(crawl: Path) -> None:
+    pages = jsonl(crawl)
+    assert pages.keys() >= {"/liar", "/lost", "/far", "/self"}
+    assert len({"/loop1", "/loop2"} & pages.keys()) == 1, "each names the other: they are one all the same"
+
+
+def test_to_the_certificate_a_canonical_is_a_link(crawl: Path) -> None:
+    rows = Told(crawl).rows
+    assert all(row is None or row.redirect_to is None for row in rows.values())
+
+
+def test_fields_are_exported(crawl: Path) -> None:
+    stated = {
+        "description": 'what: it "says"', "author": "A. Writer", "published": "2025-03-01", "changed": "2025-04-01",
+        "site_name": "Site", "image": f"{HOST}/i.png", "types": ["Article"],
+    }  # fmt: skip
+    pages = jsonl(crawl)
+    assert {name: pages["/marked"].get(name) for name in stated} == stated
+    assert stated.keys().isdisjoint(pages["/self"]), "what is not stated is left out"
+    folder = crawl.with_name("md")
+    ori.export(crawl, "markdown", folder, force=True, processes=1)
+    front = (folder / file_name(f"{HOST}/marked")).read_text(encoding="utf-8").split("---\n")[1]
+    assert {name: yaml.safe_load(front).get(name) for name in stated} == stated
+    table = crawl.with_name("t.parquet")
+    ori.export(crawl, "parquet", table, force=True, processes=1)
+    rows = duckdb.sql(f"SELECT {', '.join(stated)} FROM '{table}' WHERE url = '{HOST}/marked'").fetchall()
+    assert rows == [tuple(stated.values())]

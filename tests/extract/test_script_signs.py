@@ -1,0 +1,111 @@
+"""Which pages are suspect: scripts may make them."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from orienteer.extract.links import SCRIPTED
+from orienteer.extract.page import Page, extract_page
+from orienteer.extract.script_signs import FEW_WORDS
+from orienteer.files.compressed import zstd
+
+PAGE = "http://example.org/"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+APP = "<div id=root></div><script type=module src=/app.js></script>"
+WORDS = "word " * (FEW_WORDS + 1)
+LINKS = "".join(f"<a href=/{k}>{k}</a>" for k in range(5))
+CODE = f"<script>{'x();' * 100}</script>"
+
+
+def read(html: str) -> Page:
+    pages = [extract_page(html.encode(), PAGE, with_text=with_text) for with_text in (True, False)]
+    assert pages[0].is_suspect == pages[1].is_suspect, "whether or not the text is wanted"
+    return pages[0]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        APP,
+        APP + "<noscript>You need to enable JavaScript to run this app.</noscript>",
+        APP + "<noscript><a href=https://enable-javascript.com>how</a></noscript>",
+        APP + "<link rel=canonical href=/other><iframe src=/frame></iframe>",
+        APP + "<a href=/>home</a><a href=#part>part</a><a href=mailto:a@b>mail</a>",
+        APP + "<a href=/one>one</a>",
+        APP + WORDS,
+        APP + WORDS + "<noscript><a href=/one>one</a></noscript>",
+        APP + "&nbsp;" * 100 + "<a href=/one>one</a>",
+        APP + f"<!-- {WORDS} --><template>{WORDS}{LINKS}</template><style>{WORDS}</style>",
+        CODE,
+        CODE + WORDS,
+        "<script src=/a.js></script>" * 5 + LINKS,
+        WORDS + "<a href='javascript:go(1)'>go</a>",
+        WORDS + "<a href=# onclick=go()>go</a>",
+        f"<noscript>{WORDS}</noscript>" + APP,
+    ],
+)
+def test_suspects(html: str) -> None:
+    page = read(html)
+    assert page.unknown_links == (SCRIPTED,)
+    assert page.why_uncounted == SCRIPTED
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "",
+        "short",
+        LINKS,
+        "short <a href=/one>one</a>",
+        LINKS + CODE,
+        LINKS + "<script src=/analytics.js></script>",
+        "<a href=/one>one</a><script>x()</script>",
+        "<script>x()</script>",
+        WORDS + "<a href=/one>one</a>" + "<script src=/a.js></script>" * 20 + CODE,
+        "<script type=application/ld+json>" + "{}" * 500 + "</script>",
+        "<script type='text/x-template'>" + "<p>" * 500 + "</script>",
+        "<script type=application/json src=/data.json></script>",
+        WORDS + "<a href='javascript:history.back()'>back</a>",
+        f"<noscript>{WORDS}{LINKS}</noscript>" + APP,
+        WORDS + "<a rel=nofollow href=/one>one</a>" + APP,
+        "<p>" + "図書館の利用案内" * 20 + "<a href=/one>一</a>" + APP,
+        APP + WORDS + "<noscript><a href=/one>one</a></noscript><a href=/one>one</a>",
+        "<frameset><frame src=/a></frameset>",
+    ],
+)
+def test_no_suspects(html: str) -> None:
+    assert read(html).unknown_links == ()
+
+
+def test_what_stands_in_noscript_is_read_where_there_is_little_else() -> None:
+    forum = f"<title>T</title><div>Forum</div><noscript><h2>Topic</h2><p>{WORDS}<a href=/t>t</a></noscript>" + APP
+    page = read(forum)
+    assert page.text.startswith("Forum\nTopic\nword word")
+    assert page.headings == ["Topic"]
+    assert page.anchors == [("http://example.org/t", "t")]
+    assert read(WORDS + f"<noscript>{WORDS}</noscript>").text == WORDS.strip()
+    assert read("<p>a</p><noscript>Please enable scripts.</noscript>").text == "a"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+def test_applications_are_found() -> None:
+    with tarfile.open(fileobj=io.BytesIO(zstd.decompress((SHARED / "spas.tar.zst").read_bytes()))) as files:
+        pages = {file.name: files.extractfile(file).read() for file in files if file.name.endswith("index.html")}  # type: ignore[union-attr]
+    assert len(pages) == 4
+    assert all(extract_page(html, PAGE).is_suspect for html in pages.values())
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+def test_of_real_pages_those_are_suspect_that_say_nothing_without_scripts() -> None:
+    text = zstd.decompress((SHARED / "wcxb-dev.jsonl.zst").read_bytes()).decode()
+    rows = [json.loads(line) for line in text.split("\n")[::4] if line]
+    suspects = [
+        row for row in rows if extract_page(row["html"].encode(), row["url"] or PAGE, with_text=False).is_suspect
+    ]
+    assert len(suspects) <= 1
+    assert all(not row["main"].strip() for row in suspects)
