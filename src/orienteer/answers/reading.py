@@ -1,12 +1,17 @@
-"""The content of an answer as a page: HTML, plain text, or something that has neither words nor links for us."""
+"""The content of an answer as a page: HTML, plain text, a document, or something that has nothing for us."""
 
 from __future__ import annotations
 
 from orienteer.answers.sniffing import is_xml
 from orienteer.extract.charset import decoded
+from orienteer.extract.documents.as_page import DocumentReading, document_page
+from orienteer.extract.documents.kinds import READERS, XML_TYPES, is_document
+from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
+PLAIN_TEXT = "text/plain"
+READ_TYPES = (*HTML_TYPES, PLAIN_TEXT, *READERS, *sorted(XML_TYPES))  # feeds may be stated as XML of any kind
 
 
 def is_html(content_type: str) -> bool:
@@ -15,8 +20,8 @@ def is_html(content_type: str) -> bool:
 
 
 def may_hold_links(content_type: str) -> bool:
-    """Whether browsers show links in a file of this type that is not read here: XML, SVG, but no feeds."""
-    return is_xml(content_type) and content_type not in (*HTML_TYPES, "application/rss+xml", "application/atom+xml")
+    """Whether there may be links in a file of this type while nobody reads it: in XML, SVG, and in documents."""
+    return (is_xml(content_type) and content_type not in HTML_TYPES) or is_document(content_type)
 
 
 def read_page(
@@ -28,13 +33,18 @@ def read_page(
     with_text: bool = True,
     refresh_header: str = "",
     now: float | None = None,
+    documents: DocumentReading = read_document,
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
-    `now` is the time by which `unavailable_after` is judged.
+    `now` is the time by which `unavailable_after` is judged. `documents` reads those: in the process for it, unless
+    somebody has read this one already. An UnreadableDocumentError says why nobody can.
     """
+    if is_document(content_type):
+        return document_page(content, url, content_type, robots_header, with_text, now, documents)
     html = content if is_html(content_type) else b""
     page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now)
-    if content_type == "text/plain" and with_text:
-        page.text = decoded(content, charset)[:MAX_TEXT_CHARS]
+    if content_type == PLAIN_TEXT and with_text:
+        # A form feed is the mark of a page in a document; printed pages of a plain text are none.
+        page.text = decoded(content, charset)[:MAX_TEXT_CHARS].replace("\f", "\n")
     return page

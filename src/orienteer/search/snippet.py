@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from orienteer.search.paged import pages_of
 from orienteer.search.query import Ask
 from orienteer.search.words import PLAIN, is_sign, spaced, words_of
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 20_000
 _MAX_MARKS = 12  # of one word
+_MAX_LIKELY_PAGES = 50  # of a document, which are looked at closely
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
 _TITLE_WITHIN_CHARS = 2_000
@@ -31,6 +33,7 @@ class Snippet(NamedTuple):
 
     plain: str
     marks: tuple[tuple[int, int], ...] = ()
+    page: int | None = None  # of a document that has pages, where a word was found on one
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -91,11 +94,32 @@ class Marker:
         marks = [mark for mark in marks if mark[0] >= after_title] if after_title else marks
         if not marks:
             return _cut(line, after_title, marks, is_cut=False)
-        first = marks[_best(marks)][0]
+        first = marks[_best(marks)[0]][0]
         start = _start_before(blocks, first, after_title)
         if start is not None:
             return _cut(line, start, marks, is_cut=False)
         return _cut(line, first - _LEAD_CHARS, marks, is_cut=True)
+
+    def snippet_of_pages(self, text: str, title: str) -> Snippet:
+        """The snippet of the page that has most of the words close together, of a text with pages."""
+        pages = pages_of(text)
+        n_starts = [self._n_starts(page) for page in pages]
+        least = max(1, max(n_starts, default=0) - 1)  # a word may be cut off, or be part of another
+        likely = [number for number, n in enumerate(n_starts) if n >= least][:_MAX_LIKELY_PAGES]
+        if not likely:
+            return self.snippet("\n".join(pages)[:_MAX_CHARS_READ], title)
+        best = max(likely, key=lambda number: self._closeness(pages[number]))
+        snippet = self.snippet(pages[best], title)
+        return snippet._replace(page=best + 1) if snippet.marks else snippet
+
+    def _n_starts(self, text: str) -> int:
+        lower = text.lower()
+        return sum(start in lower for start, *_ in self._starts)
+
+    def _closeness(self, text: str) -> tuple[int, int]:
+        marks = self._marks(text.replace("\n", " "))
+        first, last = _best(marks) if marks else (0, 0)
+        return len({stem for _, _, stem in marks[first:last]}), last - first
 
     def _marks(self, text: str) -> list[Mark]:
         if self._is_ascii and not text.isascii():
@@ -140,8 +164,8 @@ def _starts(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(a for a in starts if not any(a != b and a.startswith(b) for b in starts)))
 
 
-def _best(marks: Sequence[Mark]) -> int:
-    """The mark that the best stretch begins with: by different words, then marks, then how early it is."""
+def _best(marks: Sequence[Mark]) -> tuple[int, int]:
+    """From which to which mark the best stretch goes: by different words, then marks, then how early it is."""
     n_marks, last, best, best_first = len(marks), 0, (0, 0), 0
     for first, mark in enumerate(marks):
         end = mark[0] + SNIPPET_CHARS - _LEAD_CHARS
@@ -153,7 +177,7 @@ def _best(marks: Sequence[Mark]) -> int:
                 best, best_first = found, first
         if last == n_marks:  # the stretches that follow are parts of this one
             break
-    return best_first
+    return best_first, best_first + best[1]
 
 
 def _after_title(blocks: str, title: str) -> int:
