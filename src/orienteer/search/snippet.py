@@ -94,7 +94,7 @@ class Marker:
         marks = [mark for mark in marks if mark[0] >= after_title] if after_title else marks
         if not marks:
             return _cut(line, after_title, marks, is_cut=False)
-        first = marks[_best(marks)[0]][0]
+        first = marks[_best(marks)][0]
         start = _start_before(blocks, first, after_title)
         if start is not None:
             return _cut(line, start, marks, is_cut=False)
@@ -117,9 +117,14 @@ class Marker:
         return sum(start in lower for start, *_ in self._starts)
 
     def _closeness(self, text: str) -> tuple[int, int]:
+        """How many of the words stand in the best stretch of a page, and how often."""
         marks = self._marks(text.replace("\n", " "))
-        first, last = _best(marks) if marks else (0, 0)
-        return len({stem for _, _, stem in marks[first:last]}), last - first
+        if not marks:
+            return 0, 0
+        first = _best(marks)
+        end = marks[first][0] + SNIPPET_CHARS - _LEAD_CHARS
+        inside = [stem for _, stop, stem in marks[first:] if stop <= end]
+        return len(set(inside)), len(inside)
 
     def _marks(self, text: str) -> list[Mark]:
         if self._is_ascii and not text.isascii():
@@ -164,8 +169,8 @@ def _starts(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(a for a in starts if not any(a != b and a.startswith(b) for b in starts)))
 
 
-def _best(marks: Sequence[Mark]) -> tuple[int, int]:
-    """From which to which mark the best stretch goes: by different words, then marks, then how early it is."""
+def _best(marks: Sequence[Mark]) -> int:
+    """The mark that the best stretch begins with: by different words, then marks, then how early it is."""
     n_marks, last, best, best_first = len(marks), 0, (0, 0), 0
     for first, mark in enumerate(marks):
         end = mark[0] + SNIPPET_CHARS - _LEAD_CHARS
@@ -177,7 +182,7 @@ def _best(marks: Sequence[Mark]) -> tuple[int, int]:
                 best, best_first = found, first
         if last == n_marks:  # the stretches that follow are parts of this one
             break
-    return best_first, best_first + best[1]
+    return best_first
 
 
 def _after_title(blocks: str, title: str) -> int:

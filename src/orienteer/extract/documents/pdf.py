@@ -16,6 +16,7 @@ import pypdfium2
 from pypdfium2 import raw
 
 from orienteer.extract.documents.document import (
+    MAX_LINE_CHARS,
     MAX_REFERENCES,
     MAX_TEXT_CHARS,
     PAGE_MARK,
@@ -32,6 +33,9 @@ _END_BYTES = 2048
 _ENCRYPTED = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
 _HYPHEN = re.compile("[\x02\ufffe\u00ad]\\s*")  # a word goes on in the next line
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FILE_NAME = re.compile(r"\.(?:dvi|docx?|indd|odt|pdf|pptx?|p65|ps|qxd|rtf|tex|xlsx?)$", re.IGNORECASE)
+_HAS_WORD = re.compile(r"[^\W\d_]{3}")
+_MAX_FIRST_LINE_CHARS = 150
 _SHORT_LINE = 0.75  # of the longest lines of its page: a paragraph ends with it
 _NEW_BLOCK = re.compile(r"[•▪◦‣–*-]\s|\(?\d{1,3}[.)]\s|\d+(\.\d+)+\s")  # an item of a list, a heading
 
@@ -48,9 +52,8 @@ def read(content: bytes) -> Document:
         missing = "cut off"  # PDFium makes the best of it; there was more
     while pages and not pages[-1]:
         pages.pop()
-    title = _CONTROLS.sub(" ", pdf.get_metadata_value("Title"))
     return Document(
-        title=" ".join(title.split())[:1000],
+        title=_title(pdf, pages)[:MAX_LINE_CHARS],
         text="\n".join(PAGE_MARK + page for page in pages),
         references=tuple(references),
         language=_language(pdf),
@@ -84,6 +87,15 @@ def _pages(pdf: pypdfium2.PdfDocument, until: float) -> tuple[list[str], list[st
     if not n_pages or n_damaged == n_pages:
         raise UnreadableDocumentError("damaged: no page can be read")
     return texts, list(references), f"damaged pages: {n_damaged}" if n_damaged else ""
+
+
+def _title(pdf: pypdfium2.PdfDocument, pages: list[str]) -> str:
+    """The title that is stated; the first line where that is the name of a file, or missing."""
+    stated = " ".join(_CONTROLS.sub(" ", pdf.get_metadata_value("Title")).split())
+    if stated and not _FILE_NAME.search(stated):
+        return stated
+    lines = (line for page in pages for line in page.split("\n"))
+    return next((line for line in lines if _HAS_WORD.search(line)), stated)[:_MAX_FIRST_LINE_CHARS]
 
 
 def _text(page: pypdfium2.PdfPage) -> str:
