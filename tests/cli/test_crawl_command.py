@@ -130,6 +130,7 @@ def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path
 # -- seeds that lead nowhere ------------------------------------------------------------------------------------
 
 NO_PAGES: dict[str, Any] = {
+    "http://a.test/file.ps": Answer(b"%!PS", content_type="application/postscript"),
     "http://a.test/file.pdf": Answer(b"%PDF", content_type="application/pdf"),
     "http://a.test/moved": Answer(b"", status=301, headers=[("Location", "http://a.test/nowhere")]),
     "http://a.test/elsewhere": Answer(b"", status=301, headers=[("Location", "http://b.test/denied")]),
@@ -142,7 +143,8 @@ NO_PAGES: dict[str, Any] = {
     [
         ("closed", "http://a.test/closed: the server answered 403 (forbidden)"),
         ("nowhere", "http://a.test/nowhere: the server answered 404 (not found)"),
-        ("file.pdf", "http://a.test/file.pdf: it is no page but application/pdf (see --content-type)"),
+        ("file.ps", "http://a.test/file.ps: it is no page but application/postscript (see --content-type)"),
+        ("file.pdf", "http://a.test/file.pdf: it is a document that cannot be read"),
         ("moved", "redirects to http://a.test/nowhere, and there: the server answered 404 (not found)"),
         ("elsewhere", "http://a.test/elsewhere: it redirects to http://b.test/denied, outside the scope"),
     ],
