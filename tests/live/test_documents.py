@@ -1,4 +1,4 @@
-"""A crawl of a site with documents: they are pages with links, searched and exported; what hides links is not covered."""
+"""A crawl of a site with documents: pages with links, searched and exported; what may hide links is not covered."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MANUAL = pdf(
 )
 LETTER = docx('<w:p><w:hyperlink r:id="r1"><w:r><w:t>Badgers prefer tunnels</w:t></w:r></w:hyperlink></w:p>',
               {"r1": "/only-in-letter"}, "A letter")  # fmt: skip
-FEED = b"<?xml version='1.0'?><rss><channel><title>Weasel news</title><item><title>Snow</title><link>/only-in-feed</link>"
-FEED += b"</item></channel></rss>"
+FEED = b"<?xml version='1.0'?><rss><channel><title>Weasel news</title><item><title>Snow</title>"
+FEED += b"<link>/only-in-feed</link></item></channel></rss>"
 SITE = {
     HOME: "<title>Home</title>" + "".join(
         f"<a href={name}>{name}</a> "
@@ -84,9 +84,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Documented:
         ("only-in-feed", PageState.FETCHED, "ok", "text/html"),
     ],
 )
-def test_what_becomes_of_each(
-    crawl: Documented, name: str, state: PageState, outcome: str, content_type: str
-) -> None:
+def test_what_becomes_of_each(crawl: Documented, name: str, state: PageState, outcome: str, content_type: str) -> None:
     row = crawl.told.rows[HOME + name]
     assert row is not None
     assert (row.state, row.outcome, row.content_type) == (state, outcome, content_type)
