@@ -49,6 +49,7 @@ SLOW = [
     "partition",
     "hosts",
     "strangers",
+    "documents",
     "certificate",
     "survey",
     "survey_validity",

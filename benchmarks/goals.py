@@ -133,6 +133,13 @@ GOALS = [
                              for policy in ("certified", "fractional", "breadth-first") for workers in (1, 16)
                              for column in ("lost", "changed", "asked again", "double", "differing")),
          at_most=0, digits=0),
+    Goal("PDF manuals, CPU ms a page", "documents", _cell("documents", "manuals", "CPU ms a page"), at_most=5),
+    Goal("sentences of PDF manuals: the right page is named", "documents",
+         _cell("documents", "found", "page right"), at_least=0.98),
+    Goal("400 damaged PDFs: most CPU time of one, s", "documents",
+         _cell("documents", "damaged PDF", "longest, CPU s"), at_most=12, digits=1),
+    Goal("400 damaged PDFs: most memory, MiB", "documents", _cell("documents", "damaged PDF", "peak MiB"),
+         at_most=1_100, digits=0),
     Goal("search on 31,000 pages, p50, CPU ms", "search", _cell("search", "all", "CPU ms p50"), at_most=2),
     Goal("search on 31,000 pages, p95, CPU ms", "search", _cell("search", "all", "p95"), at_most=10),
     Goal("known item by title, success@1: the blend, of text alone", "search",

@@ -39,7 +39,7 @@ class DamagedArchiveWarning(UserWarning):
 
 
 class SkippedPageWarning(UserWarning):
-    """The processes that read a page died of it, and it was skipped."""
+    """The processes that read a page died of it, or it is a document that cannot be read, and it was skipped."""
 
 
 class CrawlFolderError(OrienteerError):

@@ -7,6 +7,7 @@ import pytest
 from orienteer.answers.answer import Fetched, Request, outcome_of
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import VERDICTS, Verdict, meaning_of, verdict_of
+from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.pages.outcome import Outcome
 
 URL = "http://example.org/a"
@@ -101,9 +102,50 @@ def test_plain_text_has_words_and_no_links():
 
 
 def test_what_is_no_text_says_nothing():
-    page = meaning_of(answer(200, b"%PDF <a href=b>", ("Content-Type", "application/pdf"))).page
+    page = meaning_of(answer(200, b"%!PS <a href=b>", ("Content-Type", "application/postscript"))).page
     assert page is not None
     assert (page.text, page.links) == ("", [])
+
+
+def document(content: bytes, media_type: str) -> Document:
+    if content == b"%PDF bad":
+        raise UnreadableDocumentError("it is bad")
+    return Document("T", "\fwords", ("b", "#c", "mailto:x"), missing=content.decode().partition(" ")[2])
+
+
+def test_a_document_is_a_page_with_links():
+    pdf = ("Content-Type", "application/pdf")
+    meaning = meaning_of(answer(200, b"%PDF", pdf), documents=document)
+    assert meaning.page is not None
+    assert (meaning.verdict, meaning.unknown, meaning.links) == (Verdict.FETCHED, "", ["http://example.org/b"])
+    assert (meaning.page.title, meaning.page.text) == ("T", "\fwords")
+
+
+@pytest.mark.parametrize(("missing", "unknown"), [("too many links", "too many links"), ("cut off", "unreadable")])
+def test_a_document_that_was_read_in_part_has_unknown_links(missing: str, unknown: str):
+    content = f"%PDF {missing}".encode()
+    meaning = meaning_of(answer(200, content, ("Content-Type", "application/pdf")), documents=document)
+    assert (meaning.verdict, meaning.unknown) == (Verdict.FETCHED, unknown)
+
+
+def test_a_document_that_cannot_be_read_is_blocked():
+    meaning = meaning_of(answer(200, b"%PDF bad", ("Content-Type", "application/pdf")), documents=document)
+    assert (meaning.verdict, meaning.reason, meaning.unreadable) == (Verdict.BLOCKED, "unreadable", "it is bad")
+    empty = meaning_of(answer(200, b"", ("Content-Type", "application/pdf")), documents=document)
+    assert (empty.verdict, empty.unreadable) == (Verdict.BLOCKED, "it is empty")
+
+
+def test_a_document_that_asks_not_to_be_followed_has_unknown_links():
+    headers = (("Content-Type", "application/pdf"), ("X-Robots-Tag", "nofollow"))
+    meaning = meaning_of(answer(200, b"%PDF", *headers), documents=document)
+    assert meaning.page is not None
+    assert (meaning.links, meaning.page.left_out) == ([], ("http://example.org/b",))
+
+
+def test_a_document_that_nobody_asked_for_has_unknown_links():
+    headers = Headers([("Content-Type", "application/pdf")])
+    meaning = meaning_of(Fetched(Request(URL, 0), Outcome.UNWANTED_TYPE, 200, headers=headers))
+    assert (meaning.verdict, meaning.unknown) == (Verdict.SKIPPED, "links in application/pdf")
 
 
 def test_a_redirect_leads_somewhere():

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from orienteer.cli.crawl import _expect_url
+from orienteer.cli.crawl import _content_types, _expect_url
 from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_patience
 from tests.cli.run import Done, orienteer, orienteer_each, refused
@@ -130,6 +131,7 @@ def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path
 # -- seeds that lead nowhere ------------------------------------------------------------------------------------
 
 NO_PAGES: dict[str, Any] = {
+    "http://a.test/file.ps": Answer(b"%!PS", content_type="application/postscript"),
     "http://a.test/file.pdf": Answer(b"%PDF", content_type="application/pdf"),
     "http://a.test/moved": Answer(b"", status=301, headers=[("Location", "http://a.test/nowhere")]),
     "http://a.test/elsewhere": Answer(b"", status=301, headers=[("Location", "http://b.test/denied")]),
@@ -142,7 +144,8 @@ NO_PAGES: dict[str, Any] = {
     [
         ("closed", "http://a.test/closed: the server answered 403 (forbidden)"),
         ("nowhere", "http://a.test/nowhere: the server answered 404 (not found)"),
-        ("file.pdf", "http://a.test/file.pdf: it is no page but application/pdf (see --content-type)"),
+        ("file.ps", "http://a.test/file.ps: it is no page but application/postscript (see --content-type)"),
+        ("file.pdf", "http://a.test/file.pdf: it is a document that cannot be read"),
         ("moved", "redirects to http://a.test/nowhere, and there: the server answered 404 (not found)"),
         ("elsewhere", "http://a.test/elsewhere: it redirects to http://b.test/denied, outside the scope"),
     ],
@@ -550,3 +553,23 @@ def test_what_is_wrong_with_a_topic_is_one_line(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
         assert wanted in done.stderr, done.stderr
         assert not (tmp_path / "c").exists()
+
+
+READ = {"text/html", "text/plain", "application/pdf", "application/rss+xml", "text/xml"}
+
+
+@pytest.mark.parametrize(
+    ("more", "no_documents", "kept"),
+    [
+        ([], False, READ),
+        ([], True, {"text/html"}),
+        (["text/plain"], True, {"text/html", "text/plain"}),
+        (["image/*"], False, {*READ, "image/png"}),
+    ],
+)
+def test_which_types_are_kept(more: list[str], no_documents: bool, kept: set[str]) -> None:
+    types = _content_types(more, no_documents)
+    settings = FetchSettings() if types is None else FetchSettings(content_types=types)
+    every = ("text/html", "text/plain", "application/pdf", "application/rss+xml", "text/xml", "image/png", "video/mp4")
+    assert {kind for kind in every if settings.wants(kind)} == kept
+    assert settings.may_want("application/octet-stream") == ("application/pdf" in kept)

@@ -31,7 +31,7 @@ ONE = f"<title>{HOSTILE_TITLE}</title><a href=/two>two</a> <a href=/near>near</a
 HOME = """
 <title>Home</title>
 <a href=/one>one</a> <a href=/two>two</a> <a href=/gone>gone</a> <a href=/secret>secret</a> <a href=/closed>closed</a>
-<a href=/paper.pdf>paper</a> <a href=/old>old</a> <a href=/copy>copy</a> <a href=/away>away</a>
+<a href=/paper.ps>paper</a> <a href=/old>old</a> <a href=/copy>copy</a> <a href=/away>away</a>
 <a href=http://b.test/>elsewhere</a>
 """
 SITE = MadeSite(
@@ -44,7 +44,7 @@ SITE = MadeSite(
         "http://a.test/far": "never seen",
         "http://a.test/q?a[0]=1": "an array",
         "http://a.test/closed": Answer("no", status=403),
-        "http://a.test/paper.pdf": Answer(b"%PDF", content_type="application/pdf"),
+        "http://a.test/paper.ps": Answer(b"%!PS", content_type="application/postscript"),
         "http://a.test/old": Answer(status=301, headers=(("Location", "/one"),)),
         "http://a.test/away": Answer(status=302, headers=(("Location", "http://b.test/there"),)),
         "http://a.test/sitemap.xml": Answer(
@@ -123,7 +123,7 @@ def test_a_fetched_page(whole: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_pages_that_count_as_fetched_are_numbered_in_their_order(whole: Path) -> None:
-    names = ("", "one", "copy", "two", "near", "q?a[0]=1", "gone", "paper.pdf", "old", "lonely")
+    names = ("", "one", "copy", "two", "near", "q?a[0]=1", "gone", "paper.ps", "old", "lonely")
     facts = [page_facts(whole, f"http://a.test/{name}") for name in names]
     assert sorted(fact.number or 0 for fact in facts) == list(range(1, 11))
     assert {fact.n_fetched for fact in facts} == {10}
@@ -134,7 +134,7 @@ EXPLAINED = [
     ("/old", "a redirect"),
     ("/old", "redirects to http://a.test/one"),
     ("/gone", "state failed: the server answered 404; it counts as fetched, as number "),
-    ("/paper.pdf", "it is application/pdf, which this crawl does not keep"),
+    ("/paper.ps", "it is application/postscript, which this crawl does not keep"),
     ("/away", "redirect leaves the scope"),
     ("/away", "redirects to http://b.test/there"),
     ("/secret", "state blocked, not fetched: robots.txt of its host forbids it"),

@@ -6,6 +6,7 @@ import itertools
 import os
 from pathlib import Path
 
+from orienteer.answers.reading import HTML_TYPES
 from orienteer.fake_web.answers import Answer, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -28,13 +29,13 @@ SITE = {
     PLAIN: Answer("Just text,\nin two lines.", content_type="text/plain"),
     HIDDEN: "<title>Hidden</title><meta name=robots content=noindex><p>Not to be found. <a href=/>home</a>",
 }
-PAGES = {HOME, NEWS, TWIN, VISIT, LATIN, HIDDEN}  # PLAIN is none: crawls are for HTML
+PAGES = {HOME, NEWS, TWIN, VISIT, LATIN, HIDDEN}  # PLAIN is none: this crawl is for HTML
 
 
 def site_crawl(folder: Path) -> Path:
     """The crawl of that site: NEWS and TWIN repeat one another, OLD is another name of NEWS, MISSING is not there."""
     with FakeWeb(MadeSite(SITE)) as web:
-        crawled(web, HOME, folder)
+        crawled(web, HOME, folder, settings={"fetch": {"content_types": list(HTML_TYPES)}})
     return folder
 
 

@@ -251,8 +251,27 @@ def test_an_unwanted_type_is_not_read(fetch):
     assert (result.content_type, result.detail) == ("image/png", "image/png")
 
 
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [(b"%PDF-1.7" + b"x" * 100, Outcome.OK), (b"%PDF-1.7", Outcome.OK), (b"MZ" + b"x" * 100, Outcome.UNWANTED_TYPE),
+     (b"PK", Outcome.UNWANTED_TYPE), (b"", Outcome.UNWANTED_TYPE)],
+)  # fmt: skip
+def test_the_content_decides_whether_binary_data_is_a_document(fetch, body, outcome):
+    result = fetch(answer(body, kind="application/octet-stream"))
+    assert (result.outcome, result.content) == (outcome, body if outcome is Outcome.OK else b"")
+    assert fetch(answer(body, kind="application/octet-stream"), content_types=("text/html",)).outcome is not Outcome.OK
+
+
+def test_documents_may_be_larger_than_pages(fetch):
+    limits = {"max_body_bytes": 50, "max_document_bytes": 200}
+    document = answer(b"%PDF-" + b"x" * 145, kind="application/pdf")
+    assert fetch(document, **limits).outcome is Outcome.OK
+    assert fetch(answer(b"x" * 150, kind="text/html"), **limits).outcome is Outcome.TOO_LARGE
+    assert fetch(answer(b"%PDF-" + b"x" * 200, kind="application/pdf"), **limits).outcome is Outcome.TOO_LARGE
+
+
 def test_types_do_not_matter_to_a_request_for_any(fetch):
-    script = answer(b"User-agent: *", kind="text/plain")
+    script = answer(b"User-agent: *", kind="text/css")
     assert fetch(script).outcome is Outcome.UNWANTED_TYPE
     assert fetch(script, Request("/", 0, any_type=True)).content == b"User-agent: *"
 

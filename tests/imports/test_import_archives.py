@@ -158,7 +158,7 @@ def test_revisits_are_resolved(tmp_path: Path) -> None:
         revisit("/e", old, not_modified),  # of nothing
         response(f"{A}/f", other, date="2020-01-01T00:00:00Z"),
         revisit("/f", ok, same_payload, page, WARC_Refers_To_Target_URI=f"{A}/a"),  # it has become what /a is
-        revisit("/picture", ok.replace(b"html", b"plain"), same_payload, b"never seen"),
+        revisit("/picture", ok.replace(b"html", b"css"), same_payload, b"never seen"),
     ]
     report = imported(tmp_path, records)
     told = Told(tmp_path / "crawl")
@@ -179,7 +179,7 @@ def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
         response(f"{A}/", "".join(f"<a href=/{name}>" for name in links)),
         response(f"{A}/moved", "", "Location: /coded", status="301 Moved"),
         response(f"{A}/away", "", "Location: http://elsewhere.test/", status="302 Found"),
-        response(f"{A}/plain", b"text", "Content-Type: text/plain"),
+        response(f"{A}/plain", b"text", "Content-Type: text/css"),
         response(f"{A}/coded", gzip.compress(b"<title>coded</title>"), html, "Content-Encoding: gzip"),
         response(f"{A}/chunked", chunks, html, "Transfer-Encoding: chunked"),
         response(f"{A}/claimed", "<title>claimed</title>", html, "Content-Encoding: br", "Transfer-Encoding: chunked"),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orienteer.errors import InputError, MissingExtraError
+from orienteer.processes.pool import CannotBeDoneError
 
 
 @contextmanager
@@ -41,6 +42,18 @@ def deadly(numbers: set[int], mark: Path) -> Iterator[Callable[[int], int]]:
             with mark.open("a") as file:
                 file.write(f"{number}\n")
             os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    yield work
+
+
+@contextmanager
+def incapable(every: int) -> Iterator[Callable[[int], int]]:
+    """Some numbers cannot be done."""
+
+    def work(number: int) -> int:
+        if number % every == 0:
+            raise CannotBeDoneError(f"{number} is refused")
         return number
 
     yield work

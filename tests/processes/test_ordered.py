@@ -155,3 +155,12 @@ def test_what_was_put_in_is_taken_out_bit_by_bit() -> None:
                 assert not isinstance(result, Failed)
                 assert result[0] == 2 * number
         assert pool.has_room
+
+
+@pytest.mark.parametrize("n_processes", [1, 2])
+def test_what_cannot_be_done_is_failed_and_all_else_is_done(n_processes: int) -> None:
+    with in_order(readings.incapable, (7,), pairs(range(40)), n_processes) as results:
+        found = [result for _, result in results]
+    assert [result for result in found if isinstance(result, Failed)] == [Failed(f"{n} is refused", died=False) for n in
+                                                                         range(0, 40, 7)]  # fmt: skip
+    assert [result for result in found if not isinstance(result, Failed)] == [n for n in range(40) if n % 7]

@@ -40,7 +40,7 @@ def filled(path: Path, n_pages: int) -> HandmadeCrawl:
     strange = {f"http://h2.org/d{k}": page(f"Museum{k}", GERMAN if k % 2 else FRENCH) for k in range(40)}
     crawl.add(strange, {"http://h2.org/d7": {urls[3]: "fruit, see apple"}}, language="")
     crawl.add({"http://h1.org/hidden": page("Hidden", "apple")}, links(["http://h1.org/hidden", *urls]), noindex=True)
-    crawl.add({"http://h1.org/melon": "not gzip"}, content_type="application/pdf")
+    crawl.add({"http://h1.org/melon": "not gzip"}, content_type="application/zip")
     crawl.add({"http://h1.org/plain": "fruit \udc80 tree"}, content_type="text/plain", language="")
     crawl.redirect("http://h0.org/old", urls[0])
     return crawl

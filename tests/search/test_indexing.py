@@ -177,7 +177,7 @@ def test_global_ranks(crawl: HandmadeCrawl) -> None:
 
 
 def test_a_page_that_cannot_be_unpacked_is_found_by_its_url(crawl: HandmadeCrawl) -> None:
-    crawl.add({"http://a.org/melon": "not gzip"}, content_type="application/pdf")
+    crawl.add({"http://a.org/melon": "not gzip"}, content_type="application/zip")
     update_index(crawl.path)
     assert [hit.title for hit in search(crawl.path, "melon").hits] == [""]
 

@@ -113,3 +113,24 @@ def test_a_snippet_does_not_repeat_the_title() -> None:
     assert marker.snippet("The iron bridge\nIt is old.", "The iron bridge").plain == "It is old."
     marks = marker.snippet(text, "The iron bridge").html
     assert marks == "It is old. The <mark>bridge</mark> carries a road."
+
+
+LONG_PAGE = "An otter sleeps. " * 60 + "The otter in the rivers eats."
+PAGES = ["The otter", "Rivers and the otter and rivers", "", LONG_PAGE, "end"]
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "snippet"),
+    [
+        ("sleeps", 4, "An otter sleeps. An otter"),
+        ("otter in the rivers eats", 4, "The otter in the rivers eats."),
+        ("rivers", 2, "Rivers and the otter and rivers"),
+        ("nowhere", None, "The otter Rivers"),
+    ],
+)
+def test_the_page_of_a_document_that_says_it_best(words: str, number: int | None, snippet: str) -> None:
+    text = "\n".join(f"\f{page}" for page in PAGES)
+    found = Marker(parse(words, frozenset()), "en").snippet_of_pages(text, "")
+    assert found.page == number
+    assert snippet in found.plain
+    assert "\f" not in found.plain

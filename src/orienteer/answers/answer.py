@@ -17,6 +17,7 @@ from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
 from orienteer.answers.secrets import Secrets
 from orienteer.answers.sniffing import UNKNOWN_TYPES, sniffed_type
+from orienteer.extract.documents.kinds import document_type
 from orienteer.pages.outcome import Outcome
 from orienteer.url import canonical_url
 
@@ -63,11 +64,15 @@ class Fetched:
 
     @property
     def content_type(self) -> str:
-        """The media type in lower case, as browsers take it: by the content where what is stated says nothing."""
+        """The media type in lower case, as browsers take it: by the content where what is stated says nothing.
+
+        Documents are recognised by their content, too, where a server calls them binary data, or a feed XML.
+        """
         if not self.content:
             return media_type(self.headers)
         nosniff = (self.headers.get("x-content-type-options") or "").strip().lower() == "nosniff"
-        return sniffed_type(self.headers.get("content-type") or "", nosniff, self.content)
+        sniffed = sniffed_type(self.headers.get("content-type") or "", nosniff, self.content)
+        return document_type(sniffed, self.content)
 
     @property
     def charset(self) -> str | None:

@@ -6,6 +6,7 @@
     404, 410                        FAILED        there is no page
     an image, a file                SKIPPED       nobody asked for its type
     other 4xx, too large, robots    BLOCKED       there may be a page, but it is not for us
+    a document nobody can read      BLOCKED       it may have links; one that is read is a page
     5xx, 429, timeout, ...          TRY_AGAIN     it may work later; BLOCKED if it does not
 
 FAILED and SKIPPED pages count as pages without links: what there is has been found out. BLOCKED ones do not: whatever
@@ -22,6 +23,10 @@ from enum import StrEnum
 
 from orienteer.answers.answer import Fetched
 from orienteer.answers.reading import may_hold_links, read_page
+from orienteer.extract.documents.as_page import DocumentReading
+from orienteer.extract.documents.document import UnreadableDocumentError
+from orienteer.extract.documents.kinds import is_document
+from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.added import Additions
@@ -99,7 +104,8 @@ class Meaning:
     """`reason` is the outcome in a word or two; `page` is what a FETCHED page says, `target` where a REDIRECT leads.
 
     `unknown` is why not even the number of its links is known, "" where it is. `relevance` is that to the topic of a
-    crawl, where there is one to tell it; `added` is what its hooks made of the page, where it has any.
+    crawl, where there is one to tell it; `added` is what its hooks made of the page, where it has any. `unreadable`
+    says why a document cannot be read.
     """
 
     verdict: Verdict
@@ -109,6 +115,7 @@ class Meaning:
     unknown: str = ""
     relevance: float | None = None
     added: Additions | None = None
+    unreadable: str = ""
 
     @property
     def links(self) -> list[str]:
@@ -131,23 +138,33 @@ def verdict_of(outcome: Outcome, status: int) -> Verdict:
     return VERDICTS[outcome]
 
 
-def meaning_of(answer: Fetched, with_text: bool = True, robot: str = OUR_NAME) -> Meaning:
-    """What an answer means; a page is read, without its text where only links are wanted. `robot` is our name."""
+def meaning_of(
+    answer: Fetched, with_text: bool = True, robot: str = OUR_NAME, documents: DocumentReading = read_document
+) -> Meaning:
+    """What an answer means; a page is read, without its text where only links are wanted, a document by `documents`.
+
+    `robot` is our name.
+    """
     verdict = verdict_of(answer.outcome, answer.status)
     if verdict is Verdict.FETCHED:
-        page = _page(answer, with_text, robot)
-        return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or _links_in(answer))
+        try:
+            page = _page(answer, with_text, robot, documents)
+        except UnreadableDocumentError as error:
+            outcome = Outcome.UNREADABLE
+            return Meaning(VERDICTS[outcome], outcome.in_words(0), unreadable=str(error))
+        unread = "" if is_document(answer.content_type) else _links_in(answer)
+        return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or unread)
     if verdict is Verdict.REDIRECT:
         return Meaning(verdict, answer.reason, target=answer.location)
     return Meaning(verdict, answer.reason, unknown=_links_in(answer) if verdict is Verdict.SKIPPED else "")
 
 
 def _links_in(answer: Fetched) -> str:
-    """Why nobody knows the links of something that is no HTML; "" where it has none, or they are read."""
+    """Why nobody knows the links of something that is not read; "" where it has none."""
     return f"links in {answer.content_type}" if may_hold_links(answer.content_type) else ""
 
 
-def _page(answer: Fetched, with_text: bool, robot: str) -> Page:
+def _page(answer: Fetched, with_text: bool, robot: str, documents: DocumentReading) -> Page:
     headers = answer.headers
     return read_page(
         answer.content,
@@ -159,4 +176,5 @@ def _page(answer: Fetched, with_text: bool, robot: str) -> Page:
         with_text=with_text,
         now=answer.started_at or None,
         robot=robot,
+        documents=documents,
     )

@@ -1,14 +1,19 @@
-"""The content of an answer as a page: HTML, plain text, or something that has neither words nor links for us."""
+"""The content of an answer as a page: HTML, plain text, a document, or something that has nothing for us."""
 
 from __future__ import annotations
 
 from orienteer.answers.sniffing import is_xml
 from orienteer.extract.charset import decoded
+from orienteer.extract.documents.as_page import DocumentReading, document_page
+from orienteer.extract.documents.kinds import READERS, XML_TYPES, is_document
+from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 from orienteer.extract.page_fields import with_server_date
 from orienteer.extract.robot_rules import OUR_NAME
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
+PLAIN_TEXT = "text/plain"
+READ_TYPES = (*HTML_TYPES, PLAIN_TEXT, *READERS, *sorted(XML_TYPES))  # feeds may be stated as XML of any kind
 
 
 def is_html(content_type: str) -> bool:
@@ -17,8 +22,8 @@ def is_html(content_type: str) -> bool:
 
 
 def may_hold_links(content_type: str) -> bool:
-    """Whether browsers show links in a file of this type that is not read here: XML, SVG, but no feeds."""
-    return is_xml(content_type) and content_type not in (*HTML_TYPES, "application/rss+xml", "application/atom+xml")
+    """Whether there may be links in a file of this type while nobody reads it: in XML, SVG, and in documents."""
+    return (is_xml(content_type) and content_type not in HTML_TYPES) or is_document(content_type)
 
 
 def read_page(
@@ -33,16 +38,22 @@ def read_page(
     robot: str = OUR_NAME,
     with_fields: bool = False,
     last_modified: str = "",
+    documents: DocumentReading = read_document,
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
     `now` is the time by which `unavailable_after` is judged, `robot` our name in what is said to robots. With fields,
-    the Last-Modified header counts where the page does not say when it was changed.
+    the Last-Modified header counts where the page does not say when it was changed. `documents` reads those: in the
+    process for it, unless somebody has read this one already. An UnreadableDocumentError says why nobody can.
     """
-    html = content if is_html(content_type) else b""
-    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields)
+    if is_document(content_type):
+        page = document_page(content, url, content_type, robots_header, with_text, now, robot, documents)
+    else:
+        html = content if is_html(content_type) else b""
+        page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields)
+    if content_type == PLAIN_TEXT and with_text:
+        # A form feed is the mark of a page in a document; printed pages of a plain text are none.
+        page.text = decoded(content, charset)[:MAX_TEXT_CHARS].replace("\f", "\n")
     if with_fields:
         page.fields = with_server_date(page.fields, last_modified)
-    if content_type == "text/plain" and with_text:
-        page.text = decoded(content, charset)[:MAX_TEXT_CHARS]
     return page

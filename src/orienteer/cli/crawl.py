@@ -104,7 +104,12 @@ def crawl(
     ),
     max_depth: int | None = typer.Option(None, help="At most so many links from a seed.", rich_help_panel=_SCOPE),
     content_type: list[str] = typer.Option(
-        [], help="What to keep in addition to HTML, such as application/pdf or text/*.", rich_help_panel=_SCOPE
+        [],
+        help="What to keep in addition to HTML, plain text, feeds and documents (PDF, Office, EPUB), such as image/*.",
+        rich_help_panel=_SCOPE,
+    ),
+    no_documents: bool = typer.Option(
+        False, "--no-documents", help="Keep HTML only, and what --content-type names.", rich_help_panel=_SCOPE
     ),
     duplicates: str | None = typer.Option(
         None, help="Exact duplicates: report, merge (into the page seen first) or off.", rich_help_panel=_SCOPE
@@ -152,6 +157,9 @@ def crawl(
     ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
     max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
+    max_document_size: int | None = typer.Option(
+        None, help="Bytes a PDF or another document may have (32 MiB).", rich_help_panel=_NET
+    ),
     proxy: str | None = typer.Option(None, help="A proxy, such as http://localhost:3128.", rich_help_panel=_NET),
     connect_to: str | None = typer.Option(
         None, metavar="HOST:PORT", help="Connect there, whatever the URL says: a web on loopback.", rich_help_panel=_NET
@@ -221,7 +229,7 @@ def crawl(
         "fetch": {
             "fetcher": fetcher, "user_agent": user_agent, "timeout_s": timeout, "max_body_bytes": max_size,
             "proxy": proxy, "connect_to": connect_to, "allow_private": allow_private,
-            "content_types": _content_types(content_type),
+            "content_types": _content_types(content_type, no_documents), "max_document_bytes": max_document_size,
         },
         "store": {"archive_to": archive_to, "drop_local": drop_local},
     }  # fmt: skip
@@ -400,7 +408,9 @@ def _hooks(given: list[str], none: bool) -> tuple[Hook, ...] | None:
     return hooks_given(given)
 
 
-def _content_types(more: list[str]) -> tuple[str, ...] | None:
-    from orienteer.answers.reading import HTML_TYPES
+def _content_types(more: list[str], no_documents: bool) -> tuple[str, ...] | None:
+    from orienteer.answers.reading import HTML_TYPES, READ_TYPES
 
-    return (*HTML_TYPES, *more) if more else None
+    if no_documents:
+        return (*HTML_TYPES, *more)
+    return (*READ_TYPES, *more) if more else None

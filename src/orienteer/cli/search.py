@@ -72,7 +72,7 @@ def print_results(results: Results) -> None:
     for hit in results.hits:
         out.print()
         out.print(_title(hit), soft_wrap=True)
-        out.print(Text("    " + plain(hit.url, _MAX_URL), "green"), soft_wrap=True)
+        out.print(Text("    " + plain(hit.link, _MAX_URL), "green"), soft_wrap=True)
         if hit.snippet:
             out.print(_indented(_marked(hit)))
         out.print(Text("    " + _facts(hit, results), "dim"), soft_wrap=True)
@@ -129,6 +129,8 @@ def _facts(hit: Hit, results: Results) -> str:
         if place is not None and name != results.rank
     ]
     facts = [", ".join(places)]
+    if hit.page_number is not None:
+        facts.insert(0, f"page {hit.page_number:,}")
     if hit.relevance is not None:
         facts.append(f"relevance to the topic {hit.relevance:.2f}")
     if hit.n_duplicates:

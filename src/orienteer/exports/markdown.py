@@ -36,7 +36,7 @@ _BODY_FIELDS = ("text", "headings")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 # What JSON leaves as it is and YAML does not take between quotes, or takes for the end of a line.
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-_NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_NOT_IN_TEXT = re.compile("[\x00-\x08\x0b\x0d-\x1f\x7f]")  # the mark of a page is white space
 _OBEYED = re.compile(r"[\\`*\[<~]|&(?=#?\w{1,32};)|(?<![^\W_])_|_(?![^\W_])|#$")
 _OBEYED_FIRST = re.compile(r"[#+>-]|\d{1,9}(?=[.)])")
 

@@ -35,7 +35,7 @@ class Page:
 
     links: list[str]  # to follow, in the order of the document, without repeats
     title: str
-    text: str  # what a reader sees
+    text: str  # what a reader sees; of a document with pages, each begins with a form feed
     headings: list[str]  # of the first three levels
     anchors: list[tuple[str, str]]  # links to other pages, and the words or the image that stand for them
     description: str

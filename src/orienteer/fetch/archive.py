@@ -93,10 +93,11 @@ def _unarchived(request: Request, row: PageRow) -> Fetched:
 def archived_answer(request: Request, archived: ArchivedPage, settings: FetchSettings) -> Fetched:
     """An archived response as if it had just come, under these settings."""
     headers = Headers(archived.headers)
-    outcome = outcome_of(archived.status, headers, request.url)
-    if outcome is Outcome.OK and not request.any_type and not settings.wants(media_type(headers)):
+    outcome, kind = outcome_of(archived.status, headers, request.url), media_type(headers)
+    if outcome is Outcome.OK and not request.any_type and not settings.wants_content(kind, archived.body[:64]):
         outcome = Outcome.UNWANTED_TYPE
-    content, outcome, trouble = unpacked_content(archived.body, headers, outcome, settings.max_decoded_bytes)
+    max_bytes = settings.max_bytes(kind, settings.max_decoded_bytes)
+    content, outcome, trouble = unpacked_content(archived.body, headers, outcome, max_bytes)
     return Fetched(
         request,
         outcome,

@@ -66,7 +66,7 @@ class LibcurlFetcher:
         self._done: list[Fetched] = []
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}  # events by socket, 0: none
-        self._wake: int | None = None  # a descriptor
+        self._wakes: list[int] = []  # descriptors
         self._is_woken = False
         # libcurl's wishes when to be called: a built-in function as the callback cannot be interrupted.
         self._timer_ms: deque[int] = deque(maxlen=1)
@@ -119,7 +119,7 @@ class LibcurlFetcher:
 
     def wake_on(self, descriptor: int) -> None:
         """From now on `poll` returns early when there is something to be read here."""
-        self._wake = descriptor
+        self._wakes.append(descriptor)
         self._selector.register(descriptor, _READ)
 
     def _unpack(self, max_bytes: int) -> None:
@@ -180,8 +180,8 @@ class LibcurlFetcher:
         self._selector.close()
         self._watched.clear()
         self._selector, self._multi = selectors.DefaultSelector(), self._new_multi()
-        if self._wake is not None:
-            self._selector.register(self._wake, _READ)
+        for descriptor in self._wakes:
+            self._selector.register(descriptor, _READ)
 
     def _drive(self, wait_s: float) -> None:
         """Wait for sockets and timers, let libcurl do what there is to do, and take in what is finished."""
@@ -193,7 +193,7 @@ class LibcurlFetcher:
                 self._due = math.inf
                 n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
             for key, events in ready:
-                if key.fd == self._wake:
+                if key.fd in self._wakes:
                     self._is_woken = True
                     continue
                 n_running = self._multi.socket_action(key.fd, _TO_CURL[events])[1]

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 
 from orienteer import __version__
-from orienteer.answers.reading import HTML_TYPES
+from orienteer.answers.reading import READ_TYPES
 from orienteer.errors import InputError
+from orienteer.extract.documents.kinds import READERS, UNTYPED, is_document, may_be_document
 
 MAX_HEADER_BYTES = 256 << 10  # libcurl itself takes little more
 
@@ -19,7 +20,10 @@ _MEDIA_TYPE = re.compile(r"[^\s/;,]+/[^\s/;,]+")
 
 @dataclass(frozen=True)
 class FetchSettings:
-    """`connect_to` sends every connection to one `host:port`, whatever the URL says: a whole web on loopback.
+    """`content_types` are the types of pages; others are skipped. `max_document_bytes` is the limit of documents (PDF,
+    Office, EPUB), packed and unpacked, where it is higher than that of pages.
+
+    `connect_to` sends every connection to one `host:port`, whatever the URL says: a whole web on loopback.
     `max_redirects` is for whoever follows redirects; a fetch never does. `fetcher` says who fetches: a name, and its
     own settings behind a colon, such as `archive:path=old-crawl`."""
 
@@ -29,10 +33,11 @@ class FetchSettings:
     connect_timeout_s: float = 10.0
     max_body_bytes: int = 10 << 20
     max_decoded_bytes: int = 30 << 20
+    max_document_bytes: int = 32 << 20
     max_header_bytes: int = 64 << 10
     max_redirects: int = 10
     accept_language: str = "en, *;q=0.5"
-    content_types: tuple[str, ...] = HTML_TYPES
+    content_types: tuple[str, ...] = READ_TYPES
     cookies: bool = False
     proxy: str | None = None
     connect_to: str | None = None
@@ -46,7 +51,7 @@ class FetchSettings:
         for name in ("timeout_s", "connect_timeout_s"):
             if not 0.001 <= getattr(self, name) <= 86_400:
                 raise InputError(f"{name} is {getattr(self, name)}; it must lie between 0.001 seconds and a day")
-        for name in ("max_body_bytes", "max_decoded_bytes", "max_header_bytes"):
+        for name in ("max_body_bytes", "max_decoded_bytes", "max_document_bytes", "max_header_bytes"):
             if not 1 <= getattr(self, name) < 1 << 31:
                 raise InputError(f"{name} is {getattr(self, name)}; it must lie between 1 byte and 2 GiB")
         if self.max_header_bytes > MAX_HEADER_BYTES:
@@ -83,3 +88,16 @@ class FetchSettings:
         """Whether a page of this type is wanted; one that states none may be anything, and is."""
         matching = (media_type, media_type.partition("/")[0] + "/*", "*/*")
         return not media_type or any(pattern.lower() in matching for pattern in self.content_types)
+
+    def may_want(self, media_type: str) -> bool:
+        """Whether the content decides: a server that knows no better calls a document binary data, or a zip file."""
+        return media_type in UNTYPED and any(self.wants(kind) for kind in READERS)
+
+    def wants_content(self, media_type: str, content: bytes) -> bool:
+        """Whether a page of this type is wanted that begins like this."""
+        return self.wants(media_type) or (self.may_want(media_type) and may_be_document(content))
+
+    def max_bytes(self, media_type: str, limit: int) -> int:
+        """The limit of a page of this type, which for others is `limit`."""
+        is_larger = is_document(media_type) or self.may_want(media_type)
+        return max(limit, self.max_document_bytes) if is_larger else limit

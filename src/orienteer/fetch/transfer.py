@@ -22,6 +22,7 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 
 MAX_HEADERS = 1000
+_DECIDING_BYTES = 64  # of a content
 
 _BUFFER_BYTES = 64 << 10
 _NO_HEADERS = Headers()
@@ -100,6 +101,7 @@ class Transfer:
         self._refusal: tuple[Outcome, str] | None = None
         self._has_opened = False
         self._forbidden = ""
+        self._undecided = ""  # the type of an answer whose content decides whether it is wanted
         if request.secrets is not None:
             self._set_secrets(request, request.secrets)
         elif request.headers or self._sends_more_headers:
@@ -143,11 +145,14 @@ class Transfer:
     def finished(self, code: int, message: str) -> Fetched:
         """What came of the fetch, by libcurl's code and message (0 and "" when it found nothing wrong)."""
         headers = self._headers or _NO_HEADERS
+        if self._undecided:
+            self._decide(is_all=True)
         outcome, detail = self._judged(code, message)
         is_kept = code == 0 or self._is_cut or outcome in _BY_STATUS
         body = bytes(self._body) if is_kept and not self._refusal else b""
         self._body = bytearray()  # a handle that waits for its next fetch holds nothing of the last one
-        content, outcome, trouble = unpacked_content(body, headers, outcome, self._settings.max_decoded_bytes)
+        max_bytes = self._settings.max_bytes(media_type(headers), self._settings.max_decoded_bytes)
+        content, outcome, trouble = unpacked_content(body, headers, outcome, max_bytes)
         detail = trouble or detail
         raw_headers = b"".join(self._lines) if self._headers is not None else b""
         return Fetched(
@@ -254,7 +259,11 @@ class Transfer:
             return None
         kind = media_type(headers)
         if not self._request.any_type and not self._settings.wants(kind):
-            return self._refuse(Outcome.UNWANTED_TYPE, kind)
+            if not self._settings.may_want(kind) or headers.get("content-encoding"):
+                return self._refuse(Outcome.UNWANTED_TYPE, kind)
+            self._undecided = kind
+        if not self._request.any_type and self._request.max_body_bytes is None:
+            self._max_body_bytes = self._settings.max_bytes(kind, self._max_body_bytes)
         stated = headers.get("content-length", "")
         if stated and stated.isdecimal() and int(stated[:20]) > self._max_body_bytes and not self._request.any_type:
             return self._refuse(Outcome.TOO_LARGE, f"a body of {stated[:20]} bytes")
@@ -264,12 +273,21 @@ class Transfer:
         room = self._max_body_bytes - len(self._body)
         if len(data) <= room:
             self._body += data
-            return None
+            return self._decide() if self._undecided else None
         if self._status < 300 and not self._request.any_type:
             return self._refuse(Outcome.TOO_LARGE, f"a body of more than {self._max_body_bytes:,} bytes")
         self._body += data[:room]  # of an error, of a robots.txt, the beginning is enough
         self._is_cut = True
         return 0
+
+    def _decide(self, is_all: bool = False) -> int | None:
+        """By the first bytes, whether what a server calls binary data is a document; a few are waited for."""
+        if len(self._body) < _DECIDING_BYTES and not is_all:
+            return None
+        kind, self._undecided = self._undecided, ""
+        if self._settings.wants_content(kind, bytes(self._body[:_DECIDING_BYTES])):
+            return None
+        return self._refuse(Outcome.UNWANTED_TYPE, kind)
 
     def _refuse(self, outcome: Outcome, detail: str) -> int:
         self._refusal = outcome, detail

@@ -22,6 +22,7 @@ from orienteer.answers.answer import media_type, outcome_of
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError
+from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.robot_rules import ANYBODY, robot_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.imports.collection import Collection, Entry, Spool
@@ -109,21 +110,22 @@ class Collector:
     def _take_answer(
         self, url: str, time: float, message: Message, digest: bytes | None, truncated: str | None = None
     ) -> None:
-        outcome = self._outcome(message.status, message.headers, url)
+        outcome = self._outcome(message.status, message.headers, url, message.body)
         if self._passes(outcome, message.status):
             return
         place = None
         if outcome in _KEPT:
-            message = truly_coded(message, self._fetch.max_decoded_bytes)
+            max_bytes = self._fetch.max_bytes(media_type(message.headers), self._fetch.max_decoded_bytes)
+            message = truly_coded(message, max_bytes)
             reason = truncated if truncated in _TRUNCATED else None
             place = self._archive.append(
                 ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
             )
         self.collection.add(url, Entry(time, outcome, message.status, media_type(message.headers), place), digest)
 
-    def _outcome(self, status: int, headers: Headers, url: str) -> Outcome:
+    def _outcome(self, status: int, headers: Headers, url: str, body: bytes = b"") -> Outcome:
         outcome = outcome_of(status, headers, url)
-        is_unwanted = outcome is Outcome.OK and not self._fetch.wants(media_type(headers))
+        is_unwanted = outcome is Outcome.OK and not self._fetch.wants_content(media_type(headers), body[:64])
         return Outcome.UNWANTED_TYPE if is_unwanted else outcome
 
     def _passes(self, outcome: Outcome, status: int) -> bool:
@@ -177,6 +179,8 @@ class Collector:
         outcome = self._outcome(page.status, page.headers, page.url)
         if self._passes(outcome, page.status):
             return
+        if outcome is Outcome.OK and is_document(media_type(page.headers)):
+            outcome = Outcome.UNWANTED_TYPE  # there is no content to read, and WAT tells the links of HTML only
         place = self._spool.append(page.packed()) if outcome in _KEPT else None
         entry = Entry(time_of(page.date), outcome, page.status, media_type(page.headers), spooled=place)
         self.collection.add(page.url, entry, sha1_of(page.payload_digest))

@@ -1,6 +1,6 @@
 """A page as it stands in the archive of its crawl, read: here, or by several processes that open the archive each.
 
-What no process survives to read is skipped, with a warning in one line.
+What no process survives to read, and a document that cannot be read, is skipped, with a warning in one line.
 """
 
 from __future__ import annotations
@@ -44,11 +44,15 @@ def page_reading(folder: Path) -> Iterator[Callable[[Archived], Page]]:
 
 
 def warn_skipped(url: str, failed: Failed) -> None:
-    warnings.warn(f"{url}: skipped, since the processes that read it died ({failed.why})", SkippedPageWarning, 2)
+    what = "the processes that read it died" if failed.died else "it cannot be read"
+    warnings.warn(f"{url}: skipped, since {what} ({failed.why})", SkippedPageWarning, 2)
 
 
 def archived_page(archive: Archive, place: Position, content_type: str, url: str) -> Page:
-    """What a page says, with its fields; nothing where its content cannot be unpacked."""
+    """What a page says, with its fields; nothing where its content cannot be unpacked.
+
+    A document may be unreadable (see `extract`).
+    """
     archived = archive.read(place)
     headers = Headers(archived.headers)
     try:

@@ -115,6 +115,8 @@ def reason_in_words(facts: PageFacts) -> str:
         return f"the server answered {row.status}"
     if row.outcome == Outcome.UNWANTED_TYPE:
         return f"it is {plain(row.content_type, 100) or 'of unknown type'}, which this crawl does not keep"
+    if row.outcome == Outcome.UNREADABLE and row.status:
+        return f"it is {plain(row.content_type, 100)}, and cannot be read (log.jsonl says why)"
     return plain(row.outcome, 300)
 
 

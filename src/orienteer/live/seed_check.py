@@ -127,6 +127,7 @@ _WHY: dict[str, str] = {
     Outcome.WOULD_LOG_OUT: "it would end the session of the crawl",
     Outcome.ROBOTS: "robots.txt of {host} does not allow it",
     Outcome.FORBIDDEN_ADDRESS: "{host} is a private address; --allow-private if it is your own",
+    Outcome.UNREADABLE: "it is a document that cannot be read",
     Outcome.TLS_FAILED: "the certificate of {host} was not accepted, or it speaks no TLS (http:// instead of https://?)",
 }
 _STATUSES = {401: "unauthorized", 403: "forbidden", 404: "not found", 410: "gone", 451: "unavailable for legal reasons"}

@@ -11,7 +11,8 @@ function is called here. What it raises comes out of `take`, in its turn.
 A process may die: killed, out of memory, by a fault in compiled code. What it was at is then done again, item by item,
 by another; an item that three processes died with comes back as `Failed`, and the others go on. One that dies before
 it is ready counts against no item: after five in a row those that are ready go on alone, and where there are none, a
-ProcessError says why.
+ProcessError says why. An item that cannot be done at all is `Failed`, too: the function says so with a
+CannotBeDoneError.
 
 Items go out in chunks, several at a time to each process, so that none has to wait while this one is busy. What is in
 hand is bounded, by number and by bytes.
@@ -49,10 +50,16 @@ _MAX_DEATHS = 3  # with an item, and with nothing else after the first
 _MAX_STILLBORN = 5  # processes in a row that die before they are ready
 
 
+class CannotBeDoneError(Exception):
+    """Raised by the function for one item: there is no result of it, and the others go on. The message says why."""
+
+
 class Failed(NamedTuple):
-    """In place of the result of an item that no process survives; `why` is how the last one ended."""
+    """In place of the result of an item that cannot be done, or that no process survives (`died`): then `why` is how
+    the last one ended."""
 
     why: str
+    died: bool = True
 
 
 class Pool(Protocol[_Takes, _Gives]):
@@ -99,7 +106,10 @@ class _Here(Generic[_Item, _Result]):
         self._items.append(item)
 
     def take(self) -> _Result | Failed:
-        return self._work(self._items.popleft())
+        try:
+            return self._work(self._items.popleft())
+        except CannotBeDoneError as error:
+            return Failed(str(error), died=False)
 
 
 @dataclass(eq=False)
@@ -311,6 +321,8 @@ def _results(work: Callable[[Any], Any], items: list[Any]) -> list[Any]:
     for item in items:
         try:
             results.append(work(item))
+        except CannotBeDoneError as error:
+            results.append(Failed(str(error), died=False))
         except MemoryError:
             raise  # and the process ends: another one has more room
         except Exception as error:

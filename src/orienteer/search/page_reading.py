@@ -14,6 +14,7 @@ from orienteer.extract.language import detected
 from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import Archived, page_reading
+from orienteer.search.paged import collapsed
 from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import NewText, packed_text
 
@@ -112,7 +113,7 @@ def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls
 
 def _blocks(text: str) -> str:
     """A block of a page on each line, its words with single spaces between them."""
-    return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
+    return "\n".join(filter(None, map(collapsed, text.split("\n"))))
 
 
 def encodable(text: str) -> str:

@@ -26,6 +26,7 @@ from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
 from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, PageColumns
+from orienteer.search.paged import has_pages
 from orienteer.search.query import Ask, built, hints, n_found, parse
 from orienteer.search.related import co_cited
 from orienteer.search.snippet import Marker, Snippet, html_of
@@ -52,7 +53,9 @@ class Hit:
 
     `snippet` and `title` are plain text, as strangers wrote them; the others are escaped, with `<mark>` around words;
     `parts` are the pieces of the snippet, every second one to be marked.
-    `n_duplicates` more pages say the same, and are left out. Ranks sum to 1 over the crawl; time is Unix time.
+    `page_number` is the page of a document (PDF) that the snippet is from; None where there are none, or no word was
+    found on one. `n_duplicates` more pages say the same, and are left out. Ranks sum to 1 over the crawl; time is Unix
+    time.
     """
 
     url: str
@@ -71,6 +74,12 @@ class Hit:
     language: str
     time: float
     n_duplicates: int
+    page_number: int | None = None
+
+    @property
+    def link(self) -> str:
+        """Where a browser finds it: the URL, with the page of a document."""
+        return self.url if self.page_number is None else f"{self.url}#page={self.page_number}"
 
 
 @dataclass(frozen=True)
@@ -293,7 +302,9 @@ class SearchIndex:
             there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
             title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text, text.title)
             is_unexplained = not snippet.marks and not title.marks and len(text.text) == LEAD_CHARS
-            if is_unexplained and (whole := source.page(text.id)) is not None:
+            if has_pages(text.text):
+                snippet = markers[way].snippet_of_pages((source.page(text.id) or text).text, text.title)
+            elif is_unexplained and (whole := source.page(text.id)) is not None:
                 snippet = markers[way].snippet(whole.text, text.title)
             hits.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
         return tuple(hits)
@@ -332,4 +343,5 @@ def _hit(
         language=text.language,
         time=text.time,
         n_duplicates=int(found.n_repeating[place]),
+        page_number=snippet.page,
     )

@@ -10,12 +10,15 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from orienteer.search.paged import pages_of
 from orienteer.search.query import Ask
 from orienteer.search.words import PLAIN, is_sign, spaced, words_of
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 20_000
 _MAX_MARKS = 12  # of one word
+_MAX_MARKS_OF_PAGE = 200  # the same, where a page of a document is looked for
+_MAX_LIKELY_PAGES = 50  # of a document, which are looked at closely
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
 _TITLE_WITHIN_CHARS = 2_000
@@ -31,6 +34,7 @@ class Snippet(NamedTuple):
 
     plain: str
     marks: tuple[tuple[int, int], ...] = ()
+    page: int | None = None  # of a document that has pages, where a word was found on one
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -77,7 +81,7 @@ class Marker:
         line = " ".join(text.split())
         return Snippet(line, tuple((start, stop) for start, stop, _ in self._marks(line)))
 
-    def snippet(self, text: str, title: str = "") -> Snippet:
+    def snippet(self, text: str, title: str = "", most: int = _MAX_MARKS) -> Snippet:
         """The stretch of a text with the most of the words in it; its beginning where there are none.
 
         It begins where a block or a sentence begins, if that is near: what stands before belongs to something else. The
@@ -87,7 +91,7 @@ class Marker:
         blocks = text[:_MAX_CHARS_READ]
         line = blocks.replace("\n", " ")
         after_title = _after_title(blocks, title)
-        marks = self._marks(line)
+        marks = self._marks(line, most)
         marks = [mark for mark in marks if mark[0] >= after_title] if after_title else marks
         if not marks:
             return _cut(line, after_title, marks, is_cut=False)
@@ -97,7 +101,33 @@ class Marker:
             return _cut(line, start, marks, is_cut=False)
         return _cut(line, first - _LEAD_CHARS, marks, is_cut=True)
 
-    def _marks(self, text: str) -> list[Mark]:
+    def snippet_of_pages(self, text: str, title: str) -> Snippet:
+        """The snippet of the page that has most of the words close together, of a text with pages."""
+        pages = pages_of(text)
+        n_starts = [self._n_starts(page) for page in pages]
+        least = max(1, max(n_starts, default=0) - 1)  # a word may be cut off, or be part of another
+        likely = [number for number, n in enumerate(n_starts) if n >= least][:_MAX_LIKELY_PAGES]
+        if not likely:
+            return self.snippet("\n".join(pages)[:_MAX_CHARS_READ], title)
+        best = max(likely, key=lambda number: self._closeness(pages[number]))
+        snippet = self.snippet(pages[best], title, _MAX_MARKS_OF_PAGE)
+        return snippet._replace(page=best + 1) if snippet.marks else snippet
+
+    def _n_starts(self, text: str) -> int:
+        lower = text.lower()
+        return sum(start in lower for start, *_ in self._starts)
+
+    def _closeness(self, text: str) -> tuple[int, int]:
+        """How many of the words stand in the best stretch of a page, and how often."""
+        marks = self._marks(text.replace("\n", " "), _MAX_MARKS_OF_PAGE)
+        if not marks:
+            return 0, 0
+        first = _best(marks)
+        end = marks[first][0] + SNIPPET_CHARS - _LEAD_CHARS
+        inside = [stem for _, stop, stem in marks[first:] if stop <= end]
+        return len(set(inside)), len(inside)
+
+    def _marks(self, text: str, most: int = _MAX_MARKS) -> list[Mark]:
         if self._is_ascii and not text.isascii():
             lower = text.encode(errors="replace").lower().decode()  # the letters that matter; the others take longer
         else:
@@ -105,7 +135,7 @@ class Marker:
         marks: list[Mark] = []
         find, stem_of = lower.find, self._stem_of
         for start, n_chars, stands_alone in self._starts:
-            at, n_left = find(start), _MAX_MARKS
+            at, n_left = find(start), most
             while at >= 0 and n_left:
                 end = at + n_chars
                 if stands_alone:

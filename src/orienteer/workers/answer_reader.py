@@ -13,6 +13,8 @@ from orienteer.answers.headers import validators
 from orienteer.answers.hiding import without_secrets
 from orienteer.answers.meaning import Meaning, meaning_of, verdict_of
 from orienteer.extract import near_duplicates
+from orienteer.extract.documents.as_page import DocumentReading
+from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.session_content import digest_without_session
 from orienteer.pages.outcome import Outcome
@@ -24,25 +26,33 @@ _ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outco
 _REVISITED = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
 
 
-def read_answer(answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None = None) -> Received:
-    """Read an answer, as far as the crawl wants it; `record_headers` are those of its record in the archive."""
+def read_answer(
+    answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None = None,
+    documents: DocumentReading = read_document,
+) -> Received:  # fmt: skip
+    """Read an answer, as far as the crawl wants it; `record_headers` are those of its record in the archive.
+
+    `documents` reads PDF and the like.
+    """
     secrets = answer.request.secrets
     if secrets is None:
-        return _read(answer, reading, record_headers)
+        return _read(answer, reading, record_headers, documents)
     answer, cookies = without_secrets(answer, secrets)
     if secrets.signs is not None and not answer.request.any_type and secrets.signs.shown_by(answer):
         lost = replace(answer, outcome=Outcome.LOGGED_OUT)
         return _received(lost, Meaning(verdict_of(lost.outcome, 0), lost.reason), whole=None)
-    found = _read(answer, reading, record_headers)
+    found = _read(answer, reading, record_headers, documents)
     found.cookies = cookies
     return found
 
 
-def _read(answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None) -> Received:
+def _read(
+    answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None, documents: DocumentReading
+) -> Received:
     if answer.request.any_type:
         verdict = verdict_of(answer.outcome, answer.status)
         return _received(answer, Meaning(verdict, answer.reason), whole=answer)
-    meaning = meaning_of(answer, reading.reads_text, reading.robot)
+    meaning = meaning_of(answer, reading.reads_text, reading.robot, documents)
     found = _received(answer, meaning, whole=answer if reading.whole else None)
     if meaning.page is not None:
         found.digest = near_duplicates.digest(answer.content)
@@ -66,10 +76,10 @@ def _received(answer: Fetched, meaning: Meaning, whole: Fetched | None) -> Recei
     etag, last_modified = validators(answer.headers)
     return Received(
         request=answer.request,
-        outcome=answer.outcome,
+        outcome=Outcome.UNREADABLE if meaning.unreadable else answer.outcome,
         meaning=meaning,
         status=answer.status,
-        detail=answer.detail,
+        detail=meaning.unreadable or answer.detail,
         started_at=answer.started_at,
         duration_s=answer.duration_s,
         retry_after_s=answer.retry_after_s,

@@ -26,7 +26,10 @@ class Orders(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Answers by the numbers of their requests, which do not travel back. `cpu_s` is what the worker used so far."""
+    """Answers by the numbers of their requests, which do not travel back. `cpu_s` is what the worker used so far.
+
+    Without answers: the worker is ready, or it is busy reading documents.
+    """
 
     answers: list[tuple[int, Received]]
     cpu_s: float = 0.0

@@ -213,6 +213,12 @@ class Pool:
         results = results_in(data)
         hand.is_ready, self._n_deaths_at_start = True, 0
         hand.cpu_s = results.cpu_s or hand.cpu_s
+        if not results.answers:  # it is at work: documents may take long, one after the other
+            due = time.monotonic() + self._patience_s
+            hand.in_hand = {
+                number: (request, due if before < math.inf else before)
+                for number, (request, before) in hand.in_hand.items()
+            }
         for number, answer in results.answers:
             held = hand.in_hand.pop(number, None)
             if held is None:

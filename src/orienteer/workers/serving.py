@@ -14,6 +14,7 @@ from orienteer.workers.worker import Worker
 
 _LONG_S = 1.0  # to wait for answers where orders wake the fetcher
 _SHORT_S = 0.01  # where they do not
+_SIGN_OF_LIFE_S = 10.0  # between answers, while documents are read
 
 
 class Served:
@@ -23,6 +24,7 @@ class Served:
         self.fetcher = make_fetcher(settings)
         self._worker = Worker(self.fetcher, reading)
         self._numbers: dict[int, int] = {}  # of requests, by page
+        self._last_results = time.monotonic()
 
     @property
     def n_under_way(self) -> int:
@@ -38,10 +40,12 @@ class Served:
             self._worker.start(request)
 
     def results(self, timeout_s: float) -> Results | None:
-        """What is finished, once there is something, or after this time."""
+        """What is finished, once there is something, or after this time. No answers at all: documents take long."""
         answers = self._worker.poll(timeout_s)
-        if not answers:
+        is_reading = self._worker.n_documents and time.monotonic() - self._last_results > _SIGN_OF_LIFE_S
+        if not answers and not is_reading:
             return None
+        self._last_results = time.monotonic()
         return Results([(self._numbers.pop(answer.request.page), answer) for answer in answers], time.process_time())
 
 

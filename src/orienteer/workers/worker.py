@@ -15,12 +15,15 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from orienteer.answers.answer import Request
+from orienteer.answers.answer import Fetched, Request
 from orienteer.fetch.fetcher import Fetcher
+from orienteer.pages.outcome import Outcome
 from orienteer.workers.answer_reader import read_answer
+from orienteer.workers.documents_aside import DocumentsAside, is_read_aside
 from orienteer.workers.received import Reading, Received
 
 NO_LIMIT = 1 << 30
+_GLANCE_S = 0.01  # to wait for a fetcher that documents cannot wake
 
 
 class WorkerFigures(NamedTuple):
@@ -51,7 +54,7 @@ class Workers(Protocol):
 
 
 class Worker:
-    """Fetches by a `fetcher`, in this process."""
+    """Fetches by a `fetcher`, in this process. It goes on fetching while a document is read, if it asks the web."""
 
     n_died = 0
 
@@ -62,24 +65,49 @@ class Worker:
         self._fetcher = fetcher
         self._reading = reading
         self._n_answers = 0
+        self._aside = DocumentsAside()
+        self._cancelled: list[Fetched] = []
+        wake_on = getattr(fetcher, "wake_on", None)
+        self._is_woken = wake_on is not None
+        if wake_on is not None:
+            wake_on(self._aside.descriptor)
 
     @property
     def n_under_way(self) -> int:
-        return self._fetcher.n_under_way
+        return self._fetcher.n_under_way + self.n_documents + len(self._cancelled)
+
+    @property
+    def n_documents(self) -> int:
+        """How many of them are fetched, and being read."""
+        return self._aside.n_under_way
 
     def start(self, request: Request) -> None:
         self._fetcher.start(request)
 
     def poll(self, timeout_s: float) -> list[Received]:
-        answers = self._fetcher.poll(timeout_s)
-        self._n_answers += len(answers)
-        return [read_answer(answer, self._reading, self.record_headers) for answer in answers]
+        if self._cancelled:
+            timeout_s = 0.0
+        elif self.n_documents and not self._is_woken:
+            timeout_s = min(timeout_s, _GLANCE_S)
+        received = []
+        for answer in self._fetcher.poll(timeout_s) + self._cancelled:
+            if self.asks_web and is_read_aside(answer):
+                self._aside.give(answer)
+            else:
+                received.append(read_answer(answer, self._reading, self.record_headers))
+        self._cancelled = []
+        for answer, read in self._aside.taken():
+            received.append(read_answer(answer, self._reading, self.record_headers, read))
+        self._n_answers += len(received)
+        return received
 
     def cancel(self) -> None:
         self._fetcher.cancel()
+        self._cancelled += [Fetched(answer.request, Outcome.CANCELLED) for answer in self._aside.cancel()]
 
     def close(self) -> None:
         self._fetcher.close()
+        self._aside.close()
 
     def figures(self) -> list[WorkerFigures]:
         return [WorkerFigures("here", 0, self.n_under_way, self._n_answers, time.process_time())]

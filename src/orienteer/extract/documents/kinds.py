@@ -1,0 +1,100 @@
+"""Which media types are documents that are read here, and how a document is recognised by its content.
+
+The reader of a type is a module of this folder with a function `read(content) -> Document`. It is imported in the
+process that reads documents, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+
+_OOXML = "application/vnd.openxmlformats-officedocument."
+_ODF = "application/vnd.oasis.opendocument."
+
+READERS = {
+    "application/pdf": "pdf",
+    "application/x-pdf": "pdf",
+    f"{_OOXML}wordprocessingml.document": "word",
+    f"{_OOXML}wordprocessingml.template": "word",
+    "application/vnd.ms-word.document.macroenabled.12": "word",
+    f"{_OOXML}presentationml.presentation": "slides",
+    f"{_OOXML}presentationml.slideshow": "slides",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12": "slides",
+    f"{_OOXML}spreadsheetml.sheet": "sheets",
+    "application/vnd.ms-excel.sheet.macroenabled.12": "sheets",
+    f"{_ODF}text": "opendocument",
+    f"{_ODF}presentation": "opendocument",
+    f"{_ODF}spreadsheet": "opendocument",
+    "application/epub+zip": "epub",
+    "application/rss+xml": "feed",
+    "application/atom+xml": "feed",
+}
+
+# What servers say of files that they know nothing of; also of Office documents, which are zip files.
+UNTYPED = frozenset((
+    "application/octet-stream", "binary/octet-stream", "application/binary", "application/x-download",
+    "application/download", "application/force-download", "application/zip", "application/x-zip-compressed",
+))  # fmt: skip
+XML_TYPES = frozenset(("text/xml", "application/xml", "application/rdf+xml"))
+
+# Of a zip file, the name of its first entry tells whether it may be a document.
+_FIRST_ENTRY = re.compile(
+    rb"PK\x03\x04.{26}(?:mimetype|\[Content_Types\]\.xml|_rels/|docProps/|word/|xl/|ppt/|META-INF/)", re.DOTALL
+)
+_STATED_INSIDE = re.compile(
+    rb"mimetype.{0,60}?(application/(?:epub\+zip|vnd\.oasis\.opendocument\.[a-z-]+))", re.DOTALL
+)
+_PARTS = ((b"word/", "wordprocessingml.document"), (b"ppt/", "presentationml.presentation"),
+          (b"xl/", "spreadsheetml.sheet"))  # fmt: skip
+_FEED = re.compile(rb"<(?:[\w.-]+:)?(rss|feed|RDF)[\s>]")
+_BEFORE_FEED = re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*>\s*)*", re.DOTALL)
+_LOOKED_AT = 1 << 16  # at the end of a zip file, where the names of its entries stand
+
+
+def is_document(media_type: str) -> bool:
+    """Whether a page of this type is read as a document."""
+    return media_type in READERS
+
+
+def may_be_document(head: bytes) -> bool:
+    """Whether a file that begins like this may be a document, whatever was said of it; 64 bytes are enough."""
+    return head.startswith(b"%PDF-") or _FIRST_ENTRY.match(head) is not None
+
+
+def document_type(stated: str, content: bytes) -> str:
+    """The type of a content, where what is stated says nothing and it is a document; else what is stated.
+
+    >>> document_type("application/octet-stream", b"%PDF-1.7 ..."), document_type("text/xml", b"<rss version='2.0'>")
+    ('application/pdf', 'application/rss+xml')
+    """
+    if stated in UNTYPED:
+        return _by_magic(content) or stated
+    if stated in XML_TYPES:
+        return _feed_type(content) or stated
+    return stated
+
+
+def _by_magic(content: bytes) -> str:
+    if content.startswith(b"%PDF-"):
+        return "application/pdf"
+    if not content.startswith(b"PK\x03\x04"):
+        return ""
+    inside = _STATED_INSIDE.search(content, 30, 200)
+    if inside is not None:
+        stated = inside[1].decode()
+        return stated if stated in READERS else ""
+    names = content[-_LOOKED_AT:]
+    if b"[Content_Types].xml" in names or b"[Content_Types].xml" in content[:_LOOKED_AT]:
+        for folder, kind in _PARTS:
+            if folder in names:
+                return _OOXML + kind
+    return ""
+
+
+def _feed_type(content: bytes) -> str:
+    start = content[:4096].removeprefix(b"\xef\xbb\xbf")
+    before = _BEFORE_FEED.match(start)
+    root = _FEED.match(start, before.end() if before else 0)
+    if root is None or (root[1] == b"RDF" and b"http://purl.org/rss/1.0/" not in start):
+        return ""
+    return "application/atom+xml" if root[1] == b"feed" else "application/rss+xml"

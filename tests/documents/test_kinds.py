@@ -1,0 +1,61 @@
+"""Documents are known by their types, and by their content where a server says nothing of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.headers import Headers
+from orienteer.answers.reading import READ_TYPES, may_hold_links
+from orienteer.extract.documents.kinds import READERS, document_type, may_be_document
+from orienteer.pages.outcome import Outcome
+from tests.documents.makers import ATOM, DOCX, EPUB, ODT, PDF, PPTX, RSS, XLSX, docx, epub, odt, pdf, pptx, xlsx, zipped
+
+MADE = {
+    PDF: pdf([["x"]]), DOCX: docx(""), ODT: odt(""), EPUB: epub(["x"]), PPTX: pptx([""]), XLSX: xlsx({"a": ""}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("media_type", MADE)
+@pytest.mark.parametrize("stated", ["application/octet-stream", "application/zip", "binary/octet-stream"])
+def test_a_document_that_is_called_binary_data(media_type: str, stated: str) -> None:
+    assert document_type(stated, MADE[media_type]) == media_type
+    assert may_be_document(MADE[media_type][:64])
+
+
+@pytest.mark.parametrize("content", [b"", b"MZ\x90", zipped({"a.txt": b"x"}), b"%!PS-Adobe", zipped({})])
+def test_other_files_stay_what_they_were_called(content: bytes) -> None:
+    assert document_type("application/octet-stream", content) == "application/octet-stream"
+    assert not may_be_document(content[:64])
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"<?xml version='1.0'?>\n<!-- x --><rss version='2.0'>", RSS),
+        (b"\xef\xbb\xbf<feed xmlns='http://www.w3.org/2005/Atom'>", ATOM),
+        (b"<?xml version='1.0'?><a:feed xmlns:a='x'>", ATOM),
+        (b"<rdf:RDF xmlns='http://purl.org/rss/1.0/'>", RSS),
+        (b"<rdf:RDF xmlns='http://xmlns.com/foaf/0.1/'>", "text/xml"),
+        (b"<urlset><url/></urlset>", "text/xml"),
+        (b"<rssx>", "text/xml"),
+    ],
+)
+def test_feeds_among_xml(content: bytes, expected: str) -> None:
+    assert document_type("text/xml", content) == expected
+    headers = Headers([("Content-Type", "text/xml; charset=utf-8")])
+    assert (
+        Fetched(Request("http://a.test/", 0), Outcome.OK, 200, headers=headers, content=content).content_type
+        == expected
+    )
+
+
+def test_a_type_that_is_stated_is_believed() -> None:
+    assert document_type("text/html", MADE[PDF]) == "text/html"
+    assert document_type(PDF, b"<html>") == PDF
+
+
+def test_all_that_is_read_is_asked_for() -> None:
+    assert set(READERS) < set(READ_TYPES)
+    assert all(may_hold_links(kind) for kind in READERS)
+    assert not any(may_hold_links(kind) for kind in ("text/html", "application/xhtml+xml", "text/plain", "image/png"))

@@ -1,0 +1,154 @@
+"""The process that documents are read in: bounded, replaced when it dies, and never in the way of others."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from orienteer.extract.documents import limited
+from orienteer.extract.documents.document import UnreadableDocumentError
+from orienteer.extract.documents.limited import LimitedReader
+from tests.documents.bombs import WHOLE, damaged, inflating_pdf
+from tests.documents.makers import DOCX, ODT, PDF, docx, odt, pdf, zipped
+
+TWO_PAGES = pdf([["First"], ["Second"]])
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[LimitedReader]:
+    reader = LimitedReader()
+    yield reader
+    reader.close()
+
+
+def pid_of(reader: LimitedReader) -> int:
+    assert reader._child is not None
+    return reader._child.pid
+
+
+def test_one_process_reads_one_document_after_the_other(reader: LimitedReader) -> None:
+    first = reader.read(TWO_PAGES, PDF)
+    pid = pid_of(reader)
+    assert first.text == "\fFirst\n\fSecond"
+    assert reader.read(odt("<text:p>words</text:p>"), ODT).text == "words"
+    with pytest.raises(UnreadableDocumentError, match="^damaged: "):
+        reader.read(b"%PDF-1.7 nothing", PDF)
+    assert pid_of(reader) == pid
+
+
+def test_this_process_loads_no_pdfium() -> None:
+    code = (
+        "import sys; from orienteer.extract.documents.limited import read_document, _reader;"
+        "assert _reader.n_started == 0; text = read_document(sys.stdin.buffer.read(), 'application/pdf').text;"
+        "loaded = [name for name in sys.modules if 'pdfium' in name]; print([text, loaded])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=TWO_PAGES, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == str(["\fFirst\n\fSecond", []])
+    assert not done.stderr
+
+
+def test_a_process_that_was_killed_is_replaced(reader: LimitedReader) -> None:
+    reader.read(TWO_PAGES, PDF)
+    os.kill(pid_of(reader), signal.SIGKILL)
+    with pytest.raises(UnreadableDocumentError, match="died: killed by SIGKILL"):
+        reader.read(TWO_PAGES, PDF)
+    assert reader.read(TWO_PAGES, PDF).text
+
+
+def test_a_process_that_ended_by_itself_is_replaced_unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = LimitedReader()
+    monkeypatch.setattr(limited, "serve", one_document)
+    assert reader.read(TWO_PAGES, PDF).text == "application/pdf"
+    assert reader.read(TWO_PAGES, PDF).text == "application/pdf"
+    assert reader.n_started == 2
+    reader.close()
+    with pytest.raises(UnreadableDocumentError, match="was ended"):
+        reader.read(TWO_PAGES, PDF)
+
+
+def one_document(channel) -> None:  # type: ignore[no-untyped-def]
+    kind, _ = channel.recv_bytes(), channel.recv_bytes()
+    document = {"text": kind.decode(), "references": [], "anchors": [], "headings": []}
+    channel.send_bytes(json.dumps(document).encode())
+
+
+def sleeps(channel) -> None:  # type: ignore[no-untyped-def]
+    channel.recv_bytes()
+    channel.recv_bytes()
+    threading.Event().wait()
+
+
+def test_one_that_does_not_answer_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = LimitedReader()
+    monkeypatch.setattr(limited, "serve", sleeps)
+    monkeypatch.setattr(limited, "WALL_S", 0.05)
+    with pytest.raises(UnreadableDocumentError, match="takes more than 0 s"):
+        reader.read(TWO_PAGES, PDF)
+    assert reader._child is None
+    reader.close()
+
+
+def test_limits_are_set(reader: LimitedReader) -> None:
+    reader.read(TWO_PAGES, PDF)
+    with open(f"/proc/{pid_of(reader)}/limits") as file:
+        limits = {line[:25].strip(): line[26:47].strip() for line in file}
+    with open(f"/proc/{pid_of(reader)}/statm") as file:
+        address_space = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < int(limits["Max address space"]) - address_space <= limited.MEMORY_BYTES
+    assert 0 < int(limits["Max cpu time"]) < 1000
+    assert limits["Max core file size"] == "0"
+
+
+def test_a_document_that_takes_too_much_memory(reader: LimitedReader) -> None:
+    reader.read(TWO_PAGES, PDF)
+    n_before = reader.n_started
+    with pytest.raises(UnreadableDocumentError, match="died|memory"):
+        reader.read(inflating_pdf(1500), PDF)
+    assert reader.read(TWO_PAGES, PDF).text
+    assert reader.n_started == n_before + 1
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (zipped({"word/document.xml": b""}), "nothing says where it begins"),
+        (docx("<w:p>" * 300), "too many or too deep elements"),
+        (docx("", more={"word/document.xml": b"<a>" + b" " * (3 << 20) + b"</a>"}), "too large when unpacked"),
+        (docx("", more={"word/document.xml": '<!DOCTYPE x [<!ENTITY e "e">]><a>&e;</a>'}), "it declares entities"),
+        (docx("", more={"word/document.xml": "<a>&undeclared;</b>"}), "mismatched tag"),
+        (docx("")[:-30], "damaged"),
+        (b"PK\x03\x04", "damaged"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_one_line(reader: LimitedReader, content: bytes, why: str) -> None:
+    with pytest.raises(UnreadableDocumentError, match=why) as caught:
+        reader.read(content, DOCX)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) <= 200
+
+
+def test_damaged_documents(reader: LimitedReader) -> None:
+    """A small form of `python -m benchmarks documents`."""
+    print("rng 11")
+    rng = random.Random(11)
+    n_read = n_unreadable = 0
+    for media_type, made in WHOLE.items():
+        whole = made()
+        for _ in range(25):
+            try:
+                reader.read(damaged(whole, rng), media_type)
+                n_read += 1
+            except UnreadableDocumentError as error:
+                assert "\n" not in str(error)
+                n_unreadable += 1
+    assert n_read > 10
+    assert n_unreadable > 10
+    assert reader.read(TWO_PAGES, PDF).text == "\fFirst\n\fSecond"
