@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -172,7 +173,7 @@ def test_the_command(measured: Path, folder: Path) -> None:
     assert times_of(measured) == before
     changed(folder, "UPDATE survey SET seed = 'another'")
     wrong = orienteer("verify", folder, code=1)
-    assert wrong.stdout.startswith("Walk 1 of the survey began at ")
+    assert re.match(r"Walk \d+ of the survey began at ", wrong.stdout)  # the first may begin at the same page
     told = json.loads(orienteer("verify", folder, "--json", code=1).stdout)
     assert told["holds"] is False
     assert told["problems"]
