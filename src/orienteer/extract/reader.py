@@ -13,7 +13,7 @@ from collections.abc import Callable
 from turbohtml import Tokenizer
 
 from orienteer.extract.language import primary_language
-from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Lightener
+from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Light, Lightener
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.extract.whitespace import BLOCK_MARK, lines
@@ -25,7 +25,7 @@ MAX_HEADINGS = 10_000
 _MAX_RULES = 1_000
 
 # Elements that stand on lines of their own, or at least apart from the words beside them.
-_BLOCKS = frozenset((
+BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "br", "button", "caption", "center", "dd", "details", "dialog",
     "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4",
     "h5", "h6", "header", "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav", "ol", "optgroup",
@@ -34,11 +34,11 @@ _BLOCKS = frozenset((
 ))  # fmt: skip
 
 _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
-_READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
+READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
 _LINKS_ONLY = Lightener(_READ, (), with_text=False)
-_WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
+_WITH_TEXT = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True)
 
-_PILCROW = " ¶"  # headings of documentation end in a link to themselves
+_PERMALINKS = frozenset("¶#§🔗")  # what the links of headings to themselves say, which no reader reads
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
 
 _Attributes = list[tuple[str, str]]
@@ -46,15 +46,20 @@ _Attributes = list[tuple[str, str]]
 
 def read(html: bytes, with_text: bool = True) -> PageReader:
     """What a page in UTF-8 says; without text, its links and what its head says."""
-    light, is_understood = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html)
+    light = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html)
     reader = PageReader(with_text)
-    reader.is_understood = is_understood
+    dispatch(light, reader)
+    return reader
+
+
+def dispatch(light: Light, reader: PageReader) -> None:
+    """Report the tokens of a page."""
+    reader.is_understood = light.is_understood
     tokenizer = Tokenizer()
-    tokenizer.feed(light)
+    tokenizer.feed(light.page)
     tokenizer.close()
     tokenizer.dispatch(reader)
     reader.finish()
-    return reader
 
 
 class PageReader:
@@ -80,6 +85,7 @@ class PageReader:
         self._parts: list[str] = []  # of the text; places in it are where something begins
         self._anchor: int | None = None
         self._anchor_reference = self._anchor_image = ""
+        self._permalink: int | None = None
         self._heading: int | None = None
         self._title: int | None = None
         self._is_titled = False
@@ -90,17 +96,17 @@ class PageReader:
     handle_comment = handle_decl = handle_pi = bool
 
     def handle_starttag(self, tag: str, attributes: _Attributes) -> None:
-        start = _STARTS.get(tag)
+        start = STARTS.get(tag)
         if start is not None:
             start(self, dict(attributes))
-        elif tag in _BLOCKS:
+        elif tag in BLOCKS:
             self._parts.append(BLOCK_MARK)
 
     handle_startendtag = handle_starttag
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "a":
-            self._end_anchor()
+            self._end_a()
             return
         if tag in _HEADINGS:
             self._end_heading()
@@ -108,7 +114,7 @@ class PageReader:
             self._end_title()
         elif self._unseen is not None and tag == self._unseen[0]:
             self._show()
-        if tag in _BLOCKS:
+        if tag in BLOCKS:
             self._parts.append(BLOCK_MARK)
 
     def finish(self) -> None:
@@ -116,13 +122,17 @@ class PageReader:
         self._end_title()
         if self._unseen is not None:
             self._show()
-        self._end_anchor()
+        self._end_a()
         self._end_heading()
         if self._with_text:
             self.text = lines(self._text_from(0))
 
     def _text_from(self, start: int) -> str:
         return "".join(self._parts[start:]).replace("\0", "")
+
+    def _take_out(self, start: int) -> None:
+        """The parts of the text from here on are not seen."""
+        del self._parts[start:]
 
     # Text that is not seen where it stands: taken out again at the end of its element.
 
@@ -133,8 +143,10 @@ class PageReader:
     def _show(self) -> None:
         assert self._unseen is not None
         start = self._unseen[1]
-        del self._parts[start:]
+        self._take_out(start)
         self._unseen = None
+        if self._permalink is not None:
+            self._permalink = min(self._permalink, start)
         if self._anchor is not None:
             self._anchor = min(self._anchor, start)
         if self._heading is not None:
@@ -153,11 +165,12 @@ class PageReader:
             self.n_left_out += 1
 
     def _start_a(self, attributes: dict[str, str]) -> None:
-        if self._anchor is not None:
-            self._end_anchor()
+        self._end_a()
         reference = attributes.get("href")
         if reference is None:
             return
+        if reference[:1] == "#":
+            self._permalink = len(self._parts)
         reference = reference.partition("#")[0]
         if "rel" in attributes and _is_nofollow(attributes):
             self._keep(reference, self.nofollow_references)
@@ -171,7 +184,11 @@ class PageReader:
             attributes["href"] = attributes["xlink:href"]
         self._start_a(attributes)
 
-    def _end_anchor(self) -> None:
+    def _end_a(self) -> None:
+        if self._permalink is not None:
+            if self._text_from(self._permalink).strip(" \n") in _PERMALINKS:
+                self._take_out(self._permalink)
+            self._permalink = None
         if self._anchor is not None:
             text = _collapsed(self._text_from(self._anchor), MAX_ANCHOR_CHARS) or self._anchor_image
             if text and len(self.anchors) < MAX_REFERENCES:
@@ -185,7 +202,7 @@ class PageReader:
     def _start_area(self, attributes: dict[str, str]) -> None:
         self._start_a(attributes)
         self._start_img(attributes)
-        self._end_anchor()
+        self._end_a()
 
     def _start_frame(self, attributes: dict[str, str]) -> None:
         self._add(attributes.get("src"))
@@ -243,7 +260,7 @@ class PageReader:
             if not self._is_titled:
                 self.title = _collapsed(self._text_from(self._title), MAX_TITLE_CHARS)
                 self._is_titled = True
-            del self._parts[self._title :]
+            self._take_out(self._title)
             self._title = None
 
     def _start_heading(self, attributes: dict[str, str]) -> None:
@@ -254,14 +271,14 @@ class PageReader:
 
     def _end_heading(self) -> None:
         if self._heading is not None:
-            heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS).rstrip(_PILCROW)
+            heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS)
             if heading and len(self.headings) < MAX_HEADINGS:
                 self.headings.append(heading)
             self._heading = None
 
 
 _HEADINGS = ("h1", "h2", "h3")
-_STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
+STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
     "a": PageReader._start_a,
     "area": PageReader._start_area,
     "base": PageReader._start_base,
