@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from orienteer.extract.blocks import (
     CAPTION,
@@ -54,8 +53,7 @@ def new_element(name: str, values: _Values, parent: Element, number: int) -> Ele
     """The element of a start tag, with the values of its attributes."""
     own_id, words = values.get("id", ""), ""
     if values:
-        said = (values.get("class", ""), own_id, values.get("role", ""))
-        words = " ".join([word for word in said if word])[:_MAX_WORDS_CHARS].lower()
+        words = f"{values.get('class', '')} {own_id} {values.get('role', '')}"[:_MAX_WORDS_CHARS].strip().lower()
         if name == "a":
             own_id = own_id or values.get("name", "")
     place, marks, block = parent.place, parent.marks, None
@@ -83,22 +81,24 @@ def _marked(kind: str, values: _Values, marks: tuple[Mark, ...], number: int) ->
 
 
 def _heading(name: str, values: _Values, parent: Element, words: str) -> Place:
-    return replace(parent.place, kind=HEADING, level=int(name[1]), code=None)
+    place = parent.place
+    return Place(HEADING, int(name[1]), place.container, None, place.list, place.table)
 
 
 def _caption(name: str, values: _Values, parent: Element, words: str) -> Place:
-    return replace(parent.place, kind=CAPTION)
+    return _within(parent.place, CAPTION, parent.place.container)
 
 
 def _quote(name: str, values: _Values, parent: Element, words: str) -> Place:
     depth, around = _container_depth(parent.place), parent.place.container
     container = Quote(around, depth) if depth < MAX_CONTAINERS else around
-    return replace(parent.place, kind=PARAGRAPH, container=container)
+    return _within(parent.place, PARAGRAPH, container)
 
 
 def _list(name: str, values: _Values, parent: Element, words: str) -> Place:
-    ordered = name == "ol"
-    return replace(parent.place, list=List(ordered, _number(values.get("start"), 1, 0) if ordered else 1))
+    place, is_ordered = parent.place, name == "ol"
+    items = List(is_ordered, _number(values.get("start"), 1, 0) if is_ordered else 1)
+    return Place(place.kind, place.level, place.container, place.code, items, place.table)
 
 
 def _item(name: str, values: _Values, parent: Element, words: str) -> Place:
@@ -106,20 +106,20 @@ def _item(name: str, values: _Values, parent: Element, words: str) -> Place:
     items = place.list or List()
     number = _number(values.get("value"), items.next_number, 0) if items.is_ordered else 1
     items.next_number = min(number + 1, _MAX_NUMBER)
-    return replace(place, kind=ITEM, list=None, container=_item_of(place, items, number))
+    return _within(place, ITEM, _item_of(place, items, number))
 
 
 def _term(name: str, values: _Values, parent: Element, words: str) -> Place:
     items = parent.place.list or List()
     container = _item_of(parent.place, items, 1)
     items.last = container if isinstance(container, Item) else None
-    return replace(parent.place, kind=TERM, container=container)
+    return _within(parent.place, TERM, container)
 
 
 def _definition(name: str, values: _Values, parent: Element, words: str) -> Place:
     items = parent.place.list or List()
     container = items.last or _item_of(parent.place, items, 1)
-    return replace(parent.place, kind=ITEM, list=None, container=container)
+    return _within(parent.place, ITEM, container)
 
 
 def _item_of(place: Place, items: List, number: int) -> Container | None:
@@ -128,7 +128,8 @@ def _item_of(place: Place, items: List, number: int) -> Container | None:
 
 
 def _table(name: str, values: _Values, parent: Element, words: str) -> Place:
-    return replace(parent.place, list=None, table=Table())
+    place = parent.place
+    return Place(place.kind, place.level, place.container, place.code, None, Table())
 
 
 def _row(name: str, values: _Values, parent: Element, words: str) -> Place:
@@ -142,7 +143,7 @@ def _cell(name: str, values: _Values, parent: Element, words: str) -> Place:
     place, table = parent.place, parent.place.table
     depth = _container_depth(place)
     if table is None or depth >= MAX_CONTAINERS:
-        return replace(place, kind=CELL, list=None)
+        return _within(place, CELL, place.container)
     cell = Cell(
         place.container,
         depth,
@@ -154,7 +155,7 @@ def _cell(name: str, values: _Values, parent: Element, words: str) -> Place:
         _number(values.get("colspan"), 1, 1, _MAX_SPANNED),
     )
     table.n_in_row += 1
-    return replace(place, kind=CELL, list=None, container=cell)
+    return _within(place, CELL, cell)
 
 
 def _code(name: str, values: _Values, parent: Element, words: str) -> Place:
@@ -168,7 +169,12 @@ def _code(name: str, values: _Values, parent: Element, words: str) -> Place:
         language = language or language_of(element.words, {})
         is_numbering = is_numbering or (element.name in ("td", "div") and bool(_NUMBERING.search(element.words)))
         element = element.parent
-    return replace(parent.place, kind=CODE, code=Code(language, is_numbering))
+    return Place(CODE, 0, parent.place.container, Code(language, is_numbering))
+
+
+def _within(place: Place, kind: str, container: Container | None) -> Place:
+    """A place for text of another kind."""
+    return Place(kind, 0, container, place.code, None, place.table)
 
 
 def _container_depth(place: Place) -> int:

@@ -6,7 +6,6 @@ White space is collapsed as `whitespace.lines` does it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from orienteer.extract.blocks import HEADING, IMAGE, IMAGE_SPAN, Block, Element, Mark, Span
@@ -30,17 +29,17 @@ class Lines:
     def __init__(self, page: Element) -> None:
         self._blocks: list[Block] = []
         self._element = page
-        self._pieces: list[_Piece] = []
+        self._pieces: list[_Piece] = []  # of the line; the first is not blank
         self._ids: list[Element] = []  # elements with an id that have begun since the last line
         self._last_number = 0  # of the elements that have begun
 
-    def of(self, parts: list[str], changes: Iterable[tuple[int, Element | Image | None]]) -> list[Block]:
+    def of(self, parts: list[str], places: list[int], changes: list[Element | Image | None]) -> list[Block]:
         """The blocks of a page. Changes take effect before the part at their place."""
         done = 0
-        for place, change in changes:
-            for part in parts[done:place]:
-                self._add(part)
-            done = max(done, place)
+        for place, change in zip(places, changes, strict=True):
+            while done < place:
+                self._add(parts[done])
+                done += 1
             self._change(change)
         for part in parts[done:]:
             self._add(part)
@@ -63,6 +62,9 @@ class Lines:
             code.parts.append("\n")
 
     def _add(self, part: str) -> None:
+        if part == BLOCK_MARK:
+            self._end_by_mark()
+            return
         if "\0" in part:
             part = part.replace("\0", "")
         if BLOCK_MARK not in part:
@@ -75,9 +77,11 @@ class Lines:
                 self._add_text(text)
 
     def _add_text(self, text: str) -> None:
-        if self._element.place.code is not None:
-            self._element.place.code.parts.append(text)
-        self._pieces.append((text, self._element))
+        code = self._element.place.code
+        if code is not None:
+            code.parts.append(text)
+        if self._pieces or _SPACES.fullmatch(text) is None:
+            self._pieces.append((text, self._element))
 
     def _end_by_mark(self) -> None:
         code = self._element.place.code
@@ -88,9 +92,9 @@ class Lines:
 
     def _end(self) -> None:
         pieces, self._pieces = self._pieces, []
-        element = _first_said(pieces)
-        if element is None:
+        if not pieces:
             return
+        element = pieces[0][1]
         text, spans = _text_and_spans(pieces) if element.place.code is None else (_text(pieces), ())
         kind = element.place.kind if text else IMAGE
         self._blocks.append(Block(kind, text, element.block or element, spans, self._anchor(element)))
@@ -107,20 +111,15 @@ class Lines:
         return chosen.id[:_MAX_ANCHOR_CHARS]
 
 
-def _first_said(pieces: list[_Piece]) -> Element | None:
-    """The element of the first piece that is not blank."""
-    for piece, element in pieces:
-        if isinstance(piece, Image) or _SPACES.fullmatch(piece) is None:
-            return element
-    return None
-
-
 def _text(pieces: list[_Piece]) -> str:
     return _SPACES.sub(" ", "".join([piece for piece, _ in pieces if isinstance(piece, str)])).strip(" ")
 
 
 def _text_and_spans(pieces: list[_Piece]) -> tuple[str, list[Span] | tuple[()]]:
-    if not any(element.marks or isinstance(piece, Image) for piece, element in pieces):
+    for piece, element in pieces:
+        if element.marks or not isinstance(piece, str):
+            break
+    else:
         return _text(pieces), ()
     line = _Line()
     for piece, element in pieces:
@@ -171,15 +170,16 @@ class _Line:
 
     def _enter(self, marks: tuple[Mark, ...]) -> None:
         for mark in marks[len(self._open) :]:
-            depth = len(self._open)
+            span = Span(self._length, self._length, mark.kind, len(self._open), mark.target)
             self._open.append((mark, len(self.spans)))
-            self.spans.append(Span(self._length, self._length, mark.kind, depth, mark.target))
+            self.spans.append(span)
 
     def close(self, n_left: int) -> None:
         """Close the spans that are open, but for the first of them."""
         while len(self._open) > n_left:
-            _, at = self._open.pop()
-            self.spans[at] = self.spans[at]._replace(end=self._length)
+            mark, at = self._open.pop()
+            start = self.spans[at].start
+            self.spans[at] = Span(start, self._length, mark.kind, len(self._open), mark.target)
 
 
 def stripped(blocks: list[Block]) -> list[Block]:

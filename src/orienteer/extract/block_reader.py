@@ -48,7 +48,8 @@ class BlockReader(PageReader):
         self._elements = [page_element()]
         self._element = self._elements[0]
         # Elements that texts stand in, images, and None for the end of a line of code; with places among the parts.
-        self._changes: list[tuple[int, Element | Image | None]] = []
+        self._changes: list[Element | Image | None] = []
+        self._places: list[int] = []
         self._n_images = 0
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
@@ -68,7 +69,8 @@ class BlockReader(PageReader):
         if tag == "img":
             self._add_image(values)
         elif tag == "br" and element.place.code is not None:
-            self._changes.append((len(self._parts) - 1, None))
+            self._changes.append(None)
+            self._places.append(len(self._parts) - 1)
 
     handle_startendtag = handle_starttag
 
@@ -80,21 +82,24 @@ class BlockReader(PageReader):
 
     def _enter(self, element: Element) -> None:
         self._element = element
-        self._changes.append((len(self._parts), element))
+        self._changes.append(element)
+        self._places.append(len(self._parts))
 
     def _add_image(self, values: dict[str, str]) -> None:
         if self._unseen is None and self._n_images < MAX_IMAGES:
             self._n_images += 1
             source = values.get("src") or values.get("data-src") or ""
             alt = " ".join(values.get("alt", "").split())[:_MAX_ALT_CHARS]
-            self._changes.append((len(self._parts), Image(source.strip(), alt)))
+            self._changes.append(Image(source.strip(), alt))
+            self._places.append(len(self._parts))
 
     def _take_out(self, start: int) -> None:
         super()._take_out(start)
-        while self._changes and self._changes[-1][0] > start:
+        while self._places and self._places[-1] > start:
+            self._places.pop()
             self._changes.pop()
-        self._changes.append((start, self._element))
+        self._enter(self._element)
 
     def finish(self) -> None:
         super().finish()
-        self.blocks = Lines(self._elements[0]).of(self._parts, self._changes)
+        self.blocks = Lines(self._elements[0]).of(self._parts, self._places, self._changes)

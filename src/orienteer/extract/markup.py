@@ -12,8 +12,8 @@ text, its name, is changed. So is that of a link in a drawing, which has its tar
 
 What the kernel can say besides is which element a tag or a text stands in. Elements that a reader wants to know of get
 numbers, in the order of their start tags, and *notes* go along with the page. Of each start tag that stays, a note says
-what it stands in. Where a text stands in another element than what was before it, an end tag that no page can have
-(`CHANGE`) precedes it, and a note says in which.
+what it stands in. Where a text, unless it is blank, stands in another element than what was before it, an end tag that
+no page can have (`CHANGE`) precedes it, and a note says in which.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ for _name in ("base", "link", "meta", "title", "html", "body"):
 class Light(NamedTuple):
     """What matters of a page; whether all its tags were understood (see `open_elements`); its notes, if any.
 
-    The note of a start tag is twice the number of the element that it stands in, and one more if it has a number itself;
-    that of a change is the number of the element. 0 is the page.
+    The note of a start tag is twice the number of the element that it stands in, and one more if it has a number of its
+    own; that of a change is the number of the element. 0 is the page.
     """
 
     page: str
@@ -146,11 +146,13 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, node
         start = i
         i = text_end(page, i)
         if i > start:
-            text(tree, _is_blank(page, start, i))
+            is_blank = _is_blank(page, start, i)
+            text(tree, is_blank)
             if with_text and text_left and _is_shown(tree):
                 end = _letter_end(page, min(i, start + text_left))
                 text_left = text_left - (end - start) if end == i else 0
-                size = _note_change(rest, size, tree, notes)
+                if not is_blank:
+                    size = _note_change(rest, size, tree, notes)
                 size = _copy(page, start, end, rest, size)
         if i == n:
             return size
