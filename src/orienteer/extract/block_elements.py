@@ -150,11 +150,12 @@ def _cell(name: str, values: _Values, parent: Element, words: str) -> Place:
         table,
         max(table.n_rows - 1, 0),
         table.n_in_row,
-        name == "th",
+        name == "th" or (parent.parent is not None and parent.parent.name == "thead"),
         _number(values.get("rowspan"), 1, 1, _MAX_SPANNED),
         _number(values.get("colspan"), 1, 1, _MAX_SPANNED),
     )
     table.n_in_row += 1
+    table.cells.append(cell)
     return _within(place, CELL, cell)
 
 
