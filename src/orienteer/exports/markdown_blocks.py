@@ -97,6 +97,8 @@ class _Writer:
         before = last.containers[place]
         if not isinstance(before, Item) or before.list.is_ordered != item.list.is_ordered:
             return None
+        if before.list.is_of_definitions and item.list.is_of_definitions:
+            return None  # generators often write a list for each term
         return before.list
 
     # What a unit says

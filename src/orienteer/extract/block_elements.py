@@ -97,7 +97,7 @@ def _quote(name: str, values: _Values, parent: Element, words: str) -> Place:
 
 def _list(name: str, values: _Values, parent: Element, words: str) -> Place:
     place, is_ordered = parent.place, name == "ol"
-    items = List(is_ordered, _number(values.get("start"), 1, 0) if is_ordered else 1)
+    items = List(is_ordered, _number(values.get("start"), 1, 0) if is_ordered else 1, name == "dl")
     return Place(place.kind, place.level, place.container, place.code, items, place.table)
 
 

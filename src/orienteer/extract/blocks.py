@@ -124,6 +124,7 @@ Container = Quote | Item | Cell
 class List:
     is_ordered: bool = False
     next_number: int = 1
+    is_of_definitions: bool = False
     last: Item | None = None  # of definitions: the one that is open
 
 
