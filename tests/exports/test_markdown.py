@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from html import unescape
 
 import pytest
 from hypothesis import given
@@ -75,12 +76,11 @@ def test_code_of_real_pages_survives_line_by_line():
         ("<b>a.</b>b", "a.b"),
         ("<b>a <i>b</i></b>", "**a _b_**"),
         ("<code>a <em>`b`</em></code><code>c</code>", "``a `b`c``"),
-        ("<code>a <a href=x>b</a></code>", "`a `[`b`](http://example.org/dir/x)"),
+        ("<code>a <a href=x>b</a></code>", "`a` [`b`](http://example.org/dir/x)"),
     ],
 )
 def test_how_it_looks(html, expected):
-    shown = markdown(html)
-    assert shown == expected.replace("`a `[", "` a  `[") or shown == expected
+    assert markdown(html) == expected
 
 
 def test_a_page_without_a_heading_has_its_title():
@@ -93,21 +93,19 @@ def test_blocks_can_be_left_out():
     assert markdown_of(page.blocks, page.base, [False, True, False, True]) == "```\na\nb\n```\n\ntext\n"
 
 
-@given(
-    st.text("ab1 *_`~[]()<>&#;.-+!|:=\\\"'>\té\n", max_size=40), st.sampled_from(["p", "li", "td", "h2", "b", "a", "i"])
-)
+AWKWARD = st.text("ab1 *_`~[]()<>&#;.-+!|:=\\\"'\té\n", max_size=40)
+
+
+@given(AWKWARD, st.sampled_from(["p", "li", "td", "h2", "b", "a", "i", "dt"]))
 def test_text_is_never_obeyed(text, tag):
-    """Text of a page, wherever it stands, makes no element that was not there."""
+    """Text of a page, wherever it stands, makes no element that was not there, and is shown as it is."""
     said = text.replace("&", "&amp;").replace("<", "&lt;")
-    html = f"<p>x<{tag} href=y>{said}</{tag}>z<table><tr><td>1<td>{said}<tr><td>2<td>3</table>"
+    html = f"<p>x<{tag} href=y>{said}</{tag}>z<br>{said}<table><tr><td>1<td>{said}<tr><td>2<td>3</table>"
     page = extract_page(html.encode(), URL, with_blocks=True)
     shown = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(markdown_of(page.blocks, page.base))
     known = {"p", "li", "ul", "h2", "a", "strong", "em", "table", "thead", "tbody", "tr", "td", "th", "br"}
     assert set(re.findall(r"<(\w+)", shown)) <= known
-    words = re.sub(r"\s+", "", re.sub(r"<[^>]*>", "", shown))
-    assert (
-        words == re.sub(r"\s+", "", MarkdownIt.utils.escapeHtml(page.text)) if hasattr(MarkdownIt, "utils") else words
-    )
+    assert unescape(re.sub(r"<[^>]*>", "", shown)).split() == page.text.split()
 
 
 @given(st.text(max_size=60))

@@ -182,10 +182,12 @@ def _is_punctuation(char: str) -> bool:
 
 
 def code_span(text: str, in_table: bool = False) -> str:
-    """Text as inline code."""
-    if not text.strip():
+    """Text as inline code; white space at its ends stays outside."""
+    code = text.strip(" ")
+    if not code:
         return text
-    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
-    ticks = "`" * (longest + 1) if longest else "`"
-    pad = " " if text[0] in "` " or text[-1] in "` " else ""
-    return ticks + pad + (text.replace("|", "\\|") if in_table else text) + pad + ticks
+    longest = max((len(run) for run in _TICKS.findall(code)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if code[0] == "`" or code[-1] == "`" else ""
+    before, behind = text[: text.index(code[0])], text[len(text.rstrip(" ")) :]
+    return before + ticks + pad + (code.replace("|", "\\|") if in_table else code) + pad + ticks + behind

@@ -219,6 +219,16 @@ def page_element() -> Element:
 
 
 def blocks_of_text(text: str) -> list[Block]:
-    """A text that is not of HTML: each line a paragraph."""
+    """A text that is not of HTML: its lines, in paragraphs between empty ones."""
     page = page_element()
-    return [Block(PARAGRAPH, line, page) for line in text.split("\n") if line]
+    blocks: list[Block] = []
+    paragraph: Element | None = None
+    for line in text.split("\n"):
+        words = line.strip()
+        if not words:
+            paragraph = None
+            continue
+        if paragraph is None:
+            paragraph = Element("p", page, len(blocks) + 1, 1, "", "", page.place, ())
+        blocks.append(Block(PARAGRAPH, words, paragraph))
+    return blocks
