@@ -56,11 +56,10 @@ def text() -> Callable[[], int]:
     return over_pages(extract_page)
 
 
-def whole(with_text: bool) -> Callable[[], int]:
-    from orienteer.extract.charset import as_utf8, charset_of
-    from orienteer.extract.reader import read_whole
+def blocks() -> Callable[[], int]:
+    from orienteer.extract.page import extract_page
 
-    return over_pages(lambda html, url: read_whole(as_utf8(html, charset_of(html)), with_text))
+    return over_pages(lambda html, url: extract_page(html, url, with_blocks=True))
 
 
 def after_text(work: Callable[[str], Any]) -> Callable[[], int]:
@@ -115,8 +114,7 @@ CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("charset and decoding, part of all below", charset, ()),
     ("links, title, head", head, ()),
     ("links, title, head, text, headings, anchors", text, ()),
-    ("all tokens, nothing left out before: links unresolved", whole, (False,)),
-    ("all tokens, nothing left out before: with text", whole, (True,)),
+    ("the same with blocks", blocks, ()),
     ("signature of the text and its bands", signature, ()),
     ("language of the text", language, ()),
     ("lxml: links, title", lxml_links, (False,)),

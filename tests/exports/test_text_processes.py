@@ -33,9 +33,9 @@ def exported(crawl: HandmadeCrawl, format: str, out: Path, n_processes: int) -> 
     return {str(path.relative_to(out.parent))[1:]: path.read_bytes() for path in files if path.is_file()}
 
 
-@pytest.mark.parametrize("format", ["jsonl", "markdown", "parquet"])
+@pytest.mark.parametrize("format", ["jsonl", "markdown", "chunks", "parquet"])
 def test_however_many_read_it_is_the_same_export(crawls: list[HandmadeCrawl], format: str, tmp_path: Path) -> None:
-    suffix = {"markdown": ""}.get(format, f".{format}")
+    suffix = {"markdown": "", "chunks": ".jsonl"}.get(format, f".{format}")
     for crawl in crawls:
         one, *others = (
             exported(crawl, format, tmp_path / f"{n}{crawl.path.name}{suffix}", n_processes=n) for n in (1, 3)

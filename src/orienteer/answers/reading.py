@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orienteer.answers.sniffing import is_xml
+from orienteer.extract.blocks import blocks_of_text
 from orienteer.extract.charset import decoded
 from orienteer.extract.documents.as_page import DocumentReading, document_page
 from orienteer.extract.documents.kinds import READERS, XML_TYPES, is_document
@@ -39,6 +40,7 @@ def read_page(
     with_fields: bool = False,
     last_modified: str = "",
     documents: DocumentReading = read_document,
+    with_blocks: bool = False,
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
@@ -50,10 +52,14 @@ def read_page(
         page = document_page(content, url, content_type, robots_header, with_text, now, robot, documents)
     else:
         html = content if is_html(content_type) else b""
-        page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields)
+        page = extract_page(
+            html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields, with_blocks
+        )
     if content_type == PLAIN_TEXT and with_text:
         # A form feed is the mark of a page in a document; printed pages of a plain text are none.
         page.text = decoded(content, charset)[:MAX_TEXT_CHARS].replace("\f", "\n")
+    if with_blocks and not page.blocks:
+        page.blocks = blocks_of_text(page.text)
     if with_fields:
         page.fields = with_server_date(page.fields, last_modified)
     return page

@@ -20,6 +20,7 @@ from orienteer.extract.open_elements import (
     N_SLOTS,
     N_TEMPLATES,
     NO_SLOT,
+    NODES,
     SLOT_IS_HIDDEN,
     SLOT_IS_LISTED,
     SLOT_IS_OPEN,
@@ -194,7 +195,9 @@ def _adopt(tree: Any, k: Any) -> Any:
         _list_behind(tree, slot, bookmark)
     element = tree[ELEMENTS, place]
     for i in range(place, block):
-        tree[ELEMENTS, i], tree[SLOTS, i] = tree[ELEMENTS, i + 1], tree[SLOTS, i + 1]
+        tree[ELEMENTS, i], tree[SLOTS, i], tree[NODES, i] = (
+            tree[ELEMENTS, i + 1], tree[SLOTS, i + 1], tree[NODES, i + 1]
+        )  # fmt: skip
     tree[ELEMENTS, block], tree[SLOTS, block] = element, slot
     return step(tree, block - place + 1)
 

@@ -9,12 +9,17 @@ tokenizer, which then needs to know nothing of where a tag stands.
 The kernel knows where the tokens of the HTML standard end, not what they say: attributes and character references are
 left to the tokenizer. Scripts are not run, so the content of `noscript` is markup; what makes the tokenizer take it for
 text, its name, is changed. So is that of a link in a drawing, which has its target elsewhere.
+
+What the kernel can say besides is which element a tag or a text stands in. Elements that a reader wants to know of get
+numbers, in the order of their start tags, and *notes* go along with the page. Of each start tag that stays, a note says
+what it stands in. Where a text, unless it is blank, stands in another element than what was before it, an end tag that
+no page can have (`CHANGE`) precedes it, and a note says in which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +34,7 @@ from orienteer.extract.open_elements import (
     N_OPEN,
     N_SHADOWS,
     N_TEMPLATES,
+    NODES,
     STATE,
     is_foreign,
     nothing_open,
@@ -40,6 +46,7 @@ from orienteer.extract.tags import (
     LINKED_DATA,
     after,
     comment_end,
+    has_id,
     hash_of,
     is_letter,
     is_space,
@@ -57,65 +64,97 @@ from orienteer.kernel import inner, kernel
 
 # What `noscript`, and `a` in a drawing, are called for the tokenizer: names as long as theirs that are never kept.
 NOSCRIPT, DRAWN_LINK = "unscript", "s"
+CHANGE = "x"
 
 MAX_LINKED_DATA_BYTES = 200_000  # of a script; larger ones are left out
 MAX_TEXT_BYTES = 4_000_000  # of a page; what follows is left out, though not its links
+MAX_NODES = 200_000  # elements with numbers; what follows stands in them
 
-# What becomes of a tag, by the name of the element.
+# What becomes of a tag, by the name of the element; of start tags and of end tags.
+_START, _END = range(2)
 _DROP, _MARK, _KEEP, _KEEP_WITH_TEXT = range(4)
 
 _HASH, _AMPERSAND, _SLASH, _LESS, _GREATER, _QUESTION, _EXCLAMATION, _BRACKET_OPEN, _BRACKET_CLOSE = b"#&/<>?![]"
 _MAX_REFERENCE_BYTES = 64  # longer ones are taken for unfinished, which does no harm
 _MARK_BYTE = ord(BLOCK_MARK)
 _DRAWN_LINK_BYTE, _RENAMED_U, _RENAMED_N = b"sun"
+_CHANGE_BYTE = ord(CHANGE)
 _A, _BODY, _SCRIPT, _PLAINTEXT, _NOSCRIPT = numbers("a", "body", "script", "plaintext", "noscript")
 _END_TAG_BYTES = len("</script>")
+# Which elements get numbers, by their names, and what stands in front of the notes.
+_NO_NODE, _NODE, _NODE_IF_ID = range(3)
+_N_NOTES, _N_NODES, _LAST_NODE, _FIRST_NOTE = range(4)
 _OF_PAGE = np.zeros(N_NAMES, np.bool_)  # what counts on the page itself only, not in a shadow
 for _name in ("base", "link", "meta", "title", "html", "body"):
     _OF_PAGE[NUMBERS[_name]] = True
+
+
+class Light(NamedTuple):
+    """What matters of a page; whether all its tags were understood (see `open_elements`); its notes, if any.
+
+    The note of a start tag is twice the number of the element that it stands in, and one more if it has a number of its
+    own; that of a change is the number of the element. 0 is the page.
+    """
+
+    page: str
+    is_understood: bool
+    notes: NDArray[np.int32]
 
 
 class Lightener:
     """Takes pages in UTF-8 and gives back what matters of them."""
 
     def __init__(
-        self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False
-    ) -> None:
+        self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False,
+        starts: Iterable[str] = (), nodes: Iterable[str] = (), nodes_if_id: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         """The tags of `kept` elements stay and those of `blocks` leave a mark.
 
         Without text nothing stays but start tags, the title, and where a `noscript` ends; with linked data also the
-        scripts that hold it, as far as they are not too large.
+        scripts that hold it, as far as they are not too large. Of `starts` the start tags stay, whatever becomes of the
+        end tags; so do those of `nodes`, which get numbers, and of `nodes_if_id`, which do if they have an `id`.
         """
-        self._actions = np.zeros(N_NAMES, np.uint8)
+        self._actions = np.zeros((2, N_NAMES), np.uint8)
         for name in blocks if with_text else ():
-            self._actions[NUMBERS[name]] = _MARK
+            self._actions[:, NUMBERS[name]] = _MARK
         for name in (*kept, "noscript"):
-            self._actions[NUMBERS[name]] = _KEEP
+            self._actions[:, NUMBERS[name]] = _KEEP
         for name in ("title", "iframe", *(("textarea", "xmp", "plaintext") if with_text else ())):
-            self._actions[NUMBERS[name]] = _KEEP_WITH_TEXT
+            self._actions[:, NUMBERS[name]] = _KEEP_WITH_TEXT
         if with_linked_data:
-            self._actions[_SCRIPT] = _KEEP_WITH_TEXT
+            self._actions[:, _SCRIPT] = _KEEP_WITH_TEXT
+        for name in (*starts, *nodes, *nodes_if_id):
+            self._actions[_START, NUMBERS[name]] = max(_KEEP, self._actions[_START, NUMBERS[name]])
+        self._nodes = np.zeros(N_NAMES, np.uint8)
+        for name in nodes:
+            self._nodes[NUMBERS[name]] = _NODE
+        for name in nodes_if_id:
+            self._nodes[NUMBERS[name]] = _NODE_IF_ID
         self._with_text = with_text
+        self._has_nodes = bool(self._nodes.any())
 
-    def lightened(self, html: bytes, signs: NDArray[np.int64] | None = None) -> tuple[str, bool]:
-        """What matters of a page, and whether all its tags were understood (see `open_elements`).
-
-        `signs` are filled with what may tell that scripts make the page (see `script_signs`).
-        """
+    def lightened(self, html: bytes, signs: NDArray[np.int64] | None = None) -> Light:
+        """What matters of a page. `signs` are filled with what may tell that scripts make it (see `script_signs`)."""
         page = np.frombuffer(html, np.uint8)
-        rest = np.empty(len(page) + 1, np.uint8)
-        tree = nothing_open(len(page))
+        n = len(page)
+        # A note, or a change, takes a tag of three bytes at least; before a change there is such a tag, behind it text.
+        rest = np.empty(2 * n + 8 if self._has_nodes else n + 1, np.uint8)
+        notes = np.zeros(_FIRST_NOTE + n // 3 + n // 4 + 2 if self._has_nodes else 0, np.int32)
+        tree = nothing_open(n)
         signs = new_signs() if signs is None else signs
-        size = _lighten(page, rest, self._actions, tree, self._with_text, signs)
-        return str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP]
+        size = _lighten(page, rest, self._actions, tree, self._with_text, self._nodes, notes, signs)
+        n_notes = int(notes[_N_NOTES]) if self._has_nodes else 0
+        taken = notes[_FIRST_NOTE : _FIRST_NOTE + n_notes].copy()
+        return Light(str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP], taken)
 
 
 @kernel
-def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, signs: Any) -> Any:
-    """Fill `rest` with what matters of `page`; the number of bytes."""
+def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, nodes: Any, notes: Any, signs: Any) -> Any:
+    """Fill `rest` with what matters of `page`, and `notes` unless it is empty; the number of bytes."""
     n, i, size = len(page), 0, 0
     text_left = MAX_TEXT_BYTES
     body_at = -1  # where the body begins in `rest`
+    notes_at, nodes_at, node_at = 0, 0, 0  # what the notes were there
     while True:
         start = i
         i = text_end(page, i)
@@ -128,11 +167,16 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, sign
                 if with_text:
                     end = _letter_end(page, min(i, start + text_left))
                     text_left = text_left - (end - start) if end == i else 0
+                    if not is_blank:
+                        size = _note_change(rest, size, tree, notes)
                     size = _copy(page, start, end, rest, size)
         if i == n:
             return size
         before = size
         had_body = tree[STATE, HAS_BODY]
+        n_notes, n_nodes, last_node = 0, 0, 0
+        if len(notes):
+            n_notes, n_nodes, last_node = notes[_N_NOTES], notes[_N_NODES], notes[_LAST_NODE]
         if page[i + 1] == _EXCLAMATION:
             i = _declaration_end(page, i, tree)
         elif page[i + 1] == _QUESTION:
@@ -140,11 +184,14 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, sign
         elif page[i + 1] == _SLASH:
             i, size = _lighten_end_tag(page, i, rest, size, actions, tree, with_text, signs)
         else:
-            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree, signs)
+            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree, nodes, notes, signs)
             if became == FRAMESET_BEGINS and had_body:
                 before = size = body_at
+                if len(notes):
+                    notes[_N_NOTES], notes[_N_NODES], notes[_LAST_NODE] = notes_at, nodes_at, node_at
         if tree[STATE, HAS_BODY] and not had_body:
             body_at = before
+            notes_at, nodes_at, node_at = n_notes, n_nodes, last_node
         if size == before and size and with_text and _is_unfinished(rest, size):
             for byte in (_LESS, _SLASH, _GREATER):  # nothing to the tokenizer, but it ends what the text began
                 rest[size] = byte
@@ -217,7 +264,7 @@ def _lighten_end_tag(
         signs[IN_NOSCRIPT] = 0
     if not (with_text or name == _NOSCRIPT) or name >= N_NAMES or not (_is_shown(tree) or name == _A):
         return i, size
-    action = actions[name]
+    action = actions[_END, name]
     if action == _MARK:
         rest[size] = _MARK_BYTE
         return i, size + 1
@@ -230,7 +277,44 @@ def _lighten_end_tag(
 
 
 @inner
-def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, signs: Any) -> Any:
+def _note_change(rest: Any, size: Any, tree: Any, notes: Any) -> Any:
+    """Note which element the text stands in that comes next, if it is another; the number of bytes in `rest`."""
+    if len(notes) == 0:
+        return size
+    node = tree[NODES, tree[STATE, N_OPEN] - 1]
+    if node == notes[_LAST_NODE]:
+        return size
+    notes[_LAST_NODE] = node
+    notes[_FIRST_NOTE + notes[_N_NOTES]] = node
+    notes[_N_NOTES] += 1
+    for byte in (_LESS, _SLASH, _CHANGE_BYTE, _GREATER):
+        rest[size] = byte
+        size += 1
+    return size
+
+
+@inner
+def _note_start(tree: Any, name: Any, is_node: Any, notes: Any) -> Any:
+    """Note what the start tag stands in that is about to be copied, and give its element a number."""
+    if len(notes) == 0:
+        return
+    top = tree[STATE, N_OPEN] - 1
+    is_node = is_node and not tree[STATE, GAVE_UP] and tree[ELEMENTS, top] == name << 2
+    is_node = is_node and top > 0 and notes[_N_NODES] < MAX_NODES
+    note = 2 * tree[NODES, top]
+    if is_node:
+        notes[_N_NODES] += 1
+        note = 2 * tree[NODES, top - 1] + 1
+        tree[NODES, top] = notes[_N_NODES]
+    notes[_LAST_NODE] = tree[NODES, top]
+    notes[_FIRST_NOTE + notes[_N_NOTES]] = note
+    notes[_N_NOTES] += 1
+
+
+@inner
+def _lighten_start_tag(
+    page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, nodes: Any, notes: Any, signs: Any
+) -> Any:
     """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
 
     Where to go on, the number of bytes in `rest`, and what became of the element.
@@ -242,9 +326,11 @@ def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any
         return n, size, 0
     flags = FLAGS[HTML, name] if name < N_NAMES else 0
     looks = hash_of(page, name_end, i) if flags & FORMATTING else 0
-    became = start_tag(tree, name, is_empty, looks, says_what_matters(page, name, name_end, i - 1))
+    attributes_end = i - 1
+    became = start_tag(tree, name, is_empty, looks, says_what_matters(page, name, name_end, attributes_end))
     if became == DRAWN and name == _A and _is_on_page(tree, name):
         drawn = size
+        _note_start(tree, name, False, notes)
         size = _copy(page, start, i, rest, size)
         rest[drawn + 1] = _DRAWN_LINK_BYTE
         return i, size, became
@@ -265,14 +351,18 @@ def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any
         i = n
     elif name == _NOSCRIPT or name == _BODY:
         signs[IN_NOSCRIPT] = 1 if name == _NOSCRIPT else 0  # one that was left open in the head ends there
-    action = actions[name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
+    action = actions[_START, name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
     if name == _SCRIPT and not is_data:
         action = _DROP
     if action == _MARK:
         rest[size] = _MARK_BYTE
         return i, size + 1, became
+    kind = nodes[name] if action == _KEEP else _NO_NODE
+    if kind == _NODE_IF_ID and not has_id(page, name_end, attributes_end):
+        action = _DROP
     if action != _DROP:
         copied = size
+        _note_start(tree, name, kind != _NO_NODE, notes)
         size = _copy(page, start, i, rest, size)
         if name == _NOSCRIPT:
             rest[copied + 1], rest[copied + 2] = _RENAMED_U, _RENAMED_N

@@ -31,7 +31,8 @@ SLOT_IS_HIDDEN = 7  # in a template
 FREE = 8  # slots to be used again
 N_OF_NAME = 9  # how many elements of HTML are open, by their names
 STATE = 10
-_N_ROWS = 11
+NODES = 11  # beside the stack: numbers by which a reader knows its elements; see `markup`
+_N_ROWS = 12
 
 # Figures of the state.
 N_OPEN, N_LISTED, N_FREE, N_SLOTS, STEPS_LEFT, GAVE_UP, N_TEMPLATES, N_SHADOWS = range(8)
@@ -88,7 +89,7 @@ def push(tree: Any, element: Any, slot: Any) -> Any:
     if n == tree.shape[1]:
         tree[STATE, GAVE_UP] = 1
         return
-    tree[ELEMENTS, n], tree[SLOTS, n] = element, slot
+    tree[ELEMENTS, n], tree[SLOTS, n], tree[NODES, n] = element, slot, tree[NODES, n - 1]
     tree[STATE, N_OPEN] = n + 1
     _count(tree, element, 1)
     if slot >= 0:
@@ -130,7 +131,9 @@ def remove(tree: Any, place: Any) -> Any:
     step(tree, n - place)
     _count(tree, tree[ELEMENTS, place], -1)
     for i in range(place, n - 1):
-        tree[ELEMENTS, i], tree[SLOTS, i] = tree[ELEMENTS, i + 1], tree[SLOTS, i + 1]
+        tree[ELEMENTS, i], tree[SLOTS, i], tree[NODES, i] = (
+            tree[ELEMENTS, i + 1], tree[SLOTS, i + 1], tree[NODES, i + 1]
+        )  # fmt: skip
     tree[STATE, N_OPEN] = n - 1
     if slot >= 0:
         tree[SLOT_IS_OPEN, slot] = False

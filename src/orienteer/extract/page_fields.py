@@ -72,7 +72,7 @@ NO_FIELDS = PageFields()
 
 def fields_of(html: bytes, base: str) -> PageFields:
     """The fields of a page in UTF-8, whose references start from `base`."""
-    light, _ = _LIGHTENER.lightened(html)
+    light = _LIGHTENER.lightened(html).page
     found = _Found()
     tokenizer = Tokenizer()
     tokenizer.feed(light)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from turbohtml import Tokenizer
 
 from orienteer.extract.language import primary_language
-from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Lightener
+from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Light, Lightener
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
 from orienteer.extract.robot_rules import ANYBODY, OUR_NAME
 from orienteer.extract.script_signs import new_signs, reads_noscript
@@ -28,7 +28,7 @@ MAX_ALTERNATES = 500  # of a page; also of feeds
 _MAX_RULES = 1_000
 
 # Elements that stand on lines of their own, or at least apart from the words beside them.
-_BLOCKS = frozenset((
+BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "br", "button", "caption", "center", "dd", "details", "dialog",
     "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4",
     "h5", "h6", "header", "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav", "ol", "optgroup",
@@ -37,11 +37,11 @@ _BLOCKS = frozenset((
 ))  # fmt: skip
 
 _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
-_READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
+READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
 _LINKS_ONLY = Lightener(_READ, (), with_text=False)
-_WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
+_WITH_TEXT = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True)
 
-_PILCROW = " ¶"  # headings of documentation end in a link to themselves
+_PERMALINKS = frozenset("¶#§🔗")  # what the links of headings to themselves say, which no reader reads
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
 
 _LEADS_NOWHERE = re.compile(r"history|print\(|close\(")  # in a script that a link runs
@@ -53,14 +53,18 @@ _Attributes = list[tuple[str, str]]
 def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageReader:
     """What a page in UTF-8 says, and what it says to a robot of this name; without text, its links and its head."""
     reader = PageReader(with_text, robot)
-    light, is_understood = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html, reader.signs)
-    reader.is_understood = is_understood
+    dispatch((_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html, reader.signs), reader)
+    return reader
+
+
+def dispatch(light: Light, reader: PageReader) -> None:
+    """Report the tokens of a page."""
+    reader.is_understood = light.is_understood
     tokenizer = Tokenizer()
-    tokenizer.feed(light)
+    tokenizer.feed(light.page)
     tokenizer.close()
     tokenizer.dispatch(reader)
     reader.finish()
-    return reader
 
 
 class PageReader:
@@ -80,6 +84,7 @@ class PageReader:
         self.alternates: dict[str, None] = {}
         self.n_scripted = 0  # links that run a script
         self.signs = new_signs()  # that scripts make the page
+        self.noscript_text = ""  # at the end of the text, where it is a part of it
         self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
         self.headings: list[str] = []
         self.title = self.text = self.description = self.language = ""
@@ -95,6 +100,7 @@ class PageReader:
         self._parts: list[str] = []  # of the text; places in it are where something begins
         self._anchor: int | None = None
         self._anchor_reference = self._anchor_image = ""
+        self._permalink: int | None = None
         self._heading: int | None = None
         self._title: int | None = None
         self._is_titled = False
@@ -107,17 +113,17 @@ class PageReader:
     handle_comment = handle_decl = handle_pi = bool
 
     def handle_starttag(self, tag: str, attributes: _Attributes) -> None:
-        start = _STARTS.get(tag)
+        start = STARTS.get(tag)
         if start is not None:
             start(self, dict(attributes))
-        elif tag in _BLOCKS:
+        elif tag in BLOCKS:
             self._parts.append(BLOCK_MARK)
 
     handle_startendtag = handle_starttag
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "a":
-            self._end_anchor()
+            self._end_a()
             return
         if tag in _HEADINGS:
             self._end_heading()
@@ -125,7 +131,7 @@ class PageReader:
             self._end_title()
         elif self._unseen is not None and tag == self._unseen[0]:
             self._show()
-        if tag in _BLOCKS:
+        if tag in BLOCKS:
             self._parts.append(BLOCK_MARK)
 
     def finish(self) -> None:
@@ -133,7 +139,7 @@ class PageReader:
         self._end_title()
         if self._unseen is not None:
             self._show()
-        self._end_anchor()
+        self._end_a()
         self._end_heading()
         if self._with_text:
             self.text = lines(self._text_from(0))
@@ -144,11 +150,16 @@ class PageReader:
         """What stands in `noscript` is on the page where there is little else."""
         text = lines("".join(self._noscript).replace("\0", ""))
         if reads_noscript(len(self.text.split()), len(text.split())):
+            self.noscript_text = text
             self.text = f"{self.text}\n{text}".strip()
             self.headings += self._noscript_headings[: MAX_HEADINGS - len(self.headings)]
 
     def _text_from(self, start: int) -> str:
         return "".join(self._parts[start:]).replace("\0", "")
+
+    def _take_out(self, start: int) -> None:
+        """The parts of the text from here on are not seen."""
+        del self._parts[start:]
 
     # Text that is not seen where it stands: taken out again at the end of its element.
 
@@ -161,8 +172,10 @@ class PageReader:
         element, start = self._unseen
         if element == NOSCRIPT and self._with_text:
             self._noscript += (*self._parts[start:], BLOCK_MARK)
-        del self._parts[start:]
+        self._take_out(start)
         self._unseen = None
+        if self._permalink is not None:
+            self._permalink = min(self._permalink, start)
         if self._anchor is not None:
             self._anchor = min(self._anchor, start)
         if self._heading is not None:
@@ -184,11 +197,12 @@ class PageReader:
             self.n_left_out += 1
 
     def _start_a(self, attributes: dict[str, str]) -> None:
-        if self._anchor is not None:
-            self._end_anchor()
+        self._end_a()
         reference = attributes.get("href")
         if reference is None:
             return
+        if reference[:1] == "#":
+            self._permalink = len(self._parts)
         reference = reference.partition("#")[0]
         if self._unseen is not None or self.unclicked or self.noscript_references:
             self._note_click(reference)
@@ -213,7 +227,11 @@ class PageReader:
             attributes["href"] = attributes["xlink:href"]
         self._start_a(attributes)
 
-    def _end_anchor(self) -> None:
+    def _end_a(self) -> None:
+        if self._permalink is not None:
+            if self._text_from(self._permalink).strip(" \n") in _PERMALINKS:
+                self._take_out(self._permalink)
+            self._permalink = None
         if self._anchor is not None:
             text = _collapsed(self._text_from(self._anchor), MAX_ANCHOR_CHARS) or self._anchor_image
             if text and len(self.anchors) < MAX_REFERENCES:
@@ -227,7 +245,7 @@ class PageReader:
     def _start_area(self, attributes: dict[str, str]) -> None:
         self._start_a(attributes)
         self._start_img(attributes)
-        self._end_anchor()
+        self._end_a()
 
     def _start_frame(self, attributes: dict[str, str]) -> None:
         self._add(attributes.get("src"))
@@ -298,7 +316,7 @@ class PageReader:
             if not self._is_titled:
                 self.title = _collapsed(self._text_from(self._title), MAX_TITLE_CHARS)
                 self._is_titled = True
-            del self._parts[self._title :]
+            self._take_out(self._title)
             self._title = None
 
     def _start_heading(self, attributes: dict[str, str]) -> None:
@@ -309,7 +327,7 @@ class PageReader:
 
     def _end_heading(self) -> None:
         if self._heading is not None:
-            heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS).rstrip(_PILCROW)
+            heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS)
             headings = self.headings if self._unseen is None else self._noscript_headings
             if heading and len(headings) < MAX_HEADINGS:
                 headings.append(heading)
@@ -317,7 +335,7 @@ class PageReader:
 
 
 _HEADINGS = ("h1", "h2", "h3")
-_STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
+STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
     "a": PageReader._start_a,
     "area": PageReader._start_area,
     "base": PageReader._start_base,

@@ -13,11 +13,11 @@ _SPACE, _QUOTE, _APOSTROPHE, _DASH, _SLASH = b" \"'-/"
 _LESS, _EQUALS, _GREATER, _QUESTION, _EXCLAMATION = b"<=>?!"
 _FONT, _TEMPLATE, _ANNOTATION, _INPUT = numbers("font", "template", "annotation-xml", "input")
 
-_ATTRIBUTES = np.zeros((7, 16), np.uint8)  # names that matter
-_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC = range(7)
+_ATTRIBUTES = np.zeros((8, 16), np.uint8)  # names that matter
+_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC, _ID = range(8)
 _VALUES = np.zeros((5, 32), np.uint8)  # and values
 _OPEN, _CLOSED, _TEXT_HTML, _XHTML, _HIDDEN = range(5)
-for _row, _word in enumerate(("shadowrootmode", "encoding", "type", "color", "face", "size", "src")):
+for _row, _word in enumerate(("shadowrootmode", "encoding", "type", "color", "face", "size", "src", "id")):
     _ATTRIBUTES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
 for _row, _word in enumerate(("open", "closed", "text/html", "application/xhtml+xml", "hidden")):
     _VALUES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
@@ -128,6 +128,12 @@ def says_what_matters(page: Any, name: Any, i: Any, end: Any) -> Any:
     elif name == _INPUT:
         return _is_value(page, _attribute(page, i, end, _ATTRIBUTES[_TYPE]), end, _VALUES[_HIDDEN])
     return False
+
+
+@inner
+def has_id(page: Any, i: Any, end: Any) -> Any:
+    """Whether there is an `id` among the attributes from i to end."""
+    return _attribute(page, i, end, _ATTRIBUTES[_ID]) != -2
 
 
 @inner

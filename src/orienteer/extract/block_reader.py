@@ -1,0 +1,115 @@
+"""Reading a page as blocks: what `reader` reads, and besides what each line is and where it stands.
+
+The text is made as the other reader makes it, of the same parts; besides, this one writes down where in them another
+element begins. Which one that is has been settled before, by the notes of `markup`. Then lines are made of the parts:
+blocks.
+
+Time and memory are linear in the size of the page.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.extract.block_elements import INLINE, new_element
+from orienteer.extract.block_lines import Image, Lines
+from orienteer.extract.blocks import Block, Element, blocks_of_text, page_element
+from orienteer.extract.markup import CHANGE, Light, Lightener
+from orienteer.extract.reader import BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
+from orienteer.extract.robot_rules import OUR_NAME
+from orienteer.extract.script_signs import new_signs
+from orienteer.extract.whitespace import BLOCK_MARK
+
+MAX_IMAGES = 10_000  # of a page
+_MAX_ALT_CHARS = 1_000
+_NOT_NODES = ("br", "frameset", "hr", "plaintext", "textarea", "xmp")
+
+_WITH_BLOCKS = Lightener(
+    READ_WITH_TEXT,
+    BLOCKS,
+    with_text=True,
+    starts=("br",),
+    nodes=(*BLOCKS.difference(_NOT_NODES), *INLINE),
+    nodes_if_id=("span",),
+)
+
+
+def read_with_blocks(html: bytes, robot: str = OUR_NAME) -> BlockReader:
+    """What a page in UTF-8 says, also to a robot of this name, with its blocks."""
+    signs = new_signs()
+    light = _WITH_BLOCKS.lightened(html, signs)
+    reader = BlockReader(light, signs, robot)
+    dispatch(light, reader)
+    return reader
+
+
+class BlockReader(PageReader):
+    """A reader that has `blocks` in the end. What it says besides is what the other reader says."""
+
+    def __init__(self, light: Light, signs: NDArray[np.int64], robot: str) -> None:
+        super().__init__(True, robot)
+        self.signs = signs
+        self.blocks: list[Block] = []
+        self._notes = iter(light.notes.tolist())
+        self._elements = [page_element()]
+        self._element = self._elements[0]
+        # Elements that texts stand in, images, and None for the end of a line of code; with places among the parts.
+        self._changes: list[Element | Image | None] = []
+        self._places: list[int] = []
+        self._n_images = 0
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
+        note = next(self._notes)
+        values = dict(attributes)
+        start = STARTS.get(tag)
+        if start is not None:
+            start(self, values)
+        elif tag in BLOCKS:
+            self._parts.append(BLOCK_MARK)
+        element = self._elements[note >> 1]
+        if note & 1:
+            element = new_element(tag, values, element, len(self._elements))
+            self._elements.append(element)
+        if element is not self._element:
+            self._enter(element)
+        if tag == "img":
+            self._add_image(values)
+        elif tag == "br" and element.place.code is not None:
+            self._changes.append(None)
+            self._places.append(len(self._parts) - 1)
+
+    handle_startendtag = handle_starttag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == CHANGE:
+            self._enter(self._elements[next(self._notes)])
+        else:
+            super().handle_endtag(tag)
+
+    def _enter(self, element: Element) -> None:
+        self._element = element
+        self._changes.append(element)
+        self._places.append(len(self._parts))
+
+    def _add_image(self, values: dict[str, str]) -> None:
+        alt = " ".join(values.get("alt", "").split())[:_MAX_ALT_CHARS]
+        if "alt" in values and not alt:
+            return  # a mere decoration, says the standard
+        if self._unseen is None and self._n_images < MAX_IMAGES:
+            self._n_images += 1
+            source = values.get("src") or values.get("data-src") or ""
+            self._changes.append(Image(source.strip(), alt))
+            self._places.append(len(self._parts))
+
+    def _take_out(self, start: int) -> None:
+        super()._take_out(start)
+        while self._places and self._places[-1] > start:
+            self._places.pop()
+            self._changes.pop()
+        self._enter(self._element)
+
+    def finish(self) -> None:
+        super().finish()
+        self.blocks = Lines(self._elements[0]).of(self._parts, self._places, self._changes)
+        self.blocks += blocks_of_text(self.noscript_text)
