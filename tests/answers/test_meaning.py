@@ -110,7 +110,7 @@ def test_what_is_no_text_says_nothing():
 def document(content: bytes, media_type: str) -> Document:
     if content == b"%PDF bad":
         raise UnreadableDocumentError("it is bad")
-    return Document("T", "\fwords", ("b", "#c", "mailto:x"), missing=content.decode().partition(" ")[2])
+    return Document("T", "\fwords", ("b", "mailto:x"), missing=content.decode().partition(" ")[2])
 
 
 def test_a_document_is_a_page_with_links():
