@@ -106,12 +106,13 @@ def written_web(path: Path, n_pages: int) -> SearchWeb:
             write(part)
         hosts = list(dict.fromkeys(name.partition("/")[0] for name in names))
         n_made = len(names) - n_real
-        for page in _directory(list(names)):
+        for page in directory(list(names)):
             write(page)
     return SearchWeb(path, hosts, n_real, n_made)
 
 
-def _directory(names: list[str]) -> Iterator[File]:
+def directory(names: list[str]) -> Iterator[File]:
+    """Pages that lead to all of these."""
     lists = [names[start : start + _LINKS_PER_LIST] for start in range(0, len(names), _LINKS_PER_LIST)]
     yield f"{_DIRECTORY}/index.html", _links([f"{_DIRECTORY}/{number}.html" for number in range(len(lists))])
     for number, listed in enumerate(lists):
