@@ -23,6 +23,7 @@ from enum import StrEnum
 from orienteer.answers.answer import Fetched
 from orienteer.answers.reading import may_hold_links, read_page
 from orienteer.extract.page import Page
+from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 
@@ -125,11 +126,11 @@ def verdict_of(outcome: Outcome, status: int) -> Verdict:
     return VERDICTS[outcome]
 
 
-def meaning_of(answer: Fetched, with_text: bool = True) -> Meaning:
-    """What an answer means; a page is read, without its text where only links are wanted."""
+def meaning_of(answer: Fetched, with_text: bool = True, robot: str = OUR_NAME) -> Meaning:
+    """What an answer means; a page is read, without its text where only links are wanted. `robot` is our name."""
     verdict = verdict_of(answer.outcome, answer.status)
     if verdict is Verdict.FETCHED:
-        page = _page(answer, with_text)
+        page = _page(answer, with_text, robot)
         return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or _links_in(answer))
     if verdict is Verdict.REDIRECT:
         return Meaning(verdict, answer.reason, target=answer.location)
@@ -141,7 +142,7 @@ def _links_in(answer: Fetched) -> str:
     return f"links in {answer.content_type}" if may_hold_links(answer.content_type) else ""
 
 
-def _page(answer: Fetched, with_text: bool) -> Page:
+def _page(answer: Fetched, with_text: bool, robot: str) -> Page:
     headers = answer.headers
     return read_page(
         answer.content,
@@ -152,4 +153,5 @@ def _page(answer: Fetched, with_text: bool) -> Page:
         refresh_header=headers.get("refresh") or "",
         with_text=with_text,
         now=answer.started_at or None,
+        robot=robot,
     )

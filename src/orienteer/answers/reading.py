@@ -5,6 +5,8 @@ from __future__ import annotations
 from orienteer.answers.sniffing import is_xml
 from orienteer.extract.charset import decoded
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
+from orienteer.extract.page_fields import with_server_date
+from orienteer.extract.robot_rules import OUR_NAME
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 
@@ -28,13 +30,19 @@ def read_page(
     with_text: bool = True,
     refresh_header: str = "",
     now: float | None = None,
+    robot: str = OUR_NAME,
+    with_fields: bool = False,
+    last_modified: str = "",
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
-    `now` is the time by which `unavailable_after` is judged.
+    `now` is the time by which `unavailable_after` is judged, `robot` our name in what is said to robots. With fields,
+    the Last-Modified header counts where the page does not say when it was changed.
     """
     html = content if is_html(content_type) else b""
-    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now)
+    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields)
+    if with_fields:
+        page.fields = with_server_date(page.fields, last_modified)
     if content_type == "text/plain" and with_text:
         page.text = decoded(content, charset)[:MAX_TEXT_CHARS]
     return page

@@ -23,6 +23,7 @@ from typing import ClassVar, NamedTuple
 from protego import Protego
 
 from orienteer.answers.answer import Fetched
+from orienteer.extract.robot_rules import robot_name
 from orienteer.pages.outcome import Outcome
 from orienteer.url import canonical_url
 
@@ -40,7 +41,6 @@ _LONGEST_RATE_S = 10**9  # of a Request-rate that may have thousands of digits
 _AGENT_LINE = re.compile(r"user(?:-|\s*)agent(?:\s*:|\s|$)(.*)", re.IGNORECASE)
 _SITE_WIDE_LINE = re.compile(r"(?:site-?maps?|host)(?:\s*:|\s|$)", re.IGNORECASE)
 _WILDCARD = re.compile(r"[*$]")
-_PRODUCT = re.compile(r"[^\s/*;,()]+")
 
 
 class Robots:
@@ -158,8 +158,7 @@ def _product(text: str) -> str:
     """The product token at the beginning of a User-Agent, or of what a robots.txt names; `*` is everybody."""
     if text.split()[:1] == [_ANYBODY]:
         return _ANYBODY
-    found = _PRODUCT.search(text)
-    return found[0].lower() if found else ""
+    return robot_name(text)
 
 
 def _bounded(rules: Iterable[str]) -> Iterable[str]:

@@ -53,7 +53,7 @@ _SVG_FLAGS = {
     UNSEEN_FOREIGN: "desc title style script metadata",
 }
 _MATH_FLAGS = {SPECIAL | BARRIER: "mi mo mn ms mtext annotation-xml", HOLDS_HTML: "mi mo mn ms mtext"}
-_MORE = "frame html legend optgroup option rb rp rt rtc ruby svg math mglyph malignmark unscript"
+_MORE = "frame html legend optgroup option rb rp rt rtc ruby svg time math mglyph malignmark unscript"
 
 NAMES = [""]  # no name is 0
 NAMES += sorted({name for names in (*_FLAGS.values(), *_SVG_FLAGS.values(), *_MATH_FLAGS.values(), _MORE)

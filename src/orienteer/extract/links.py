@@ -22,6 +22,7 @@ NOFOLLOW = "nofollow"  # the page asks that its links are not followed
 TOO_MANY_LINKS = "too many links"
 URL_TOO_LONG = "URL too long"
 UNREADABLE = "unreadable"  # the markup was not followed to its end
+SCRIPTED = "perhaps made by scripts"  # which were not run; see `script_signs`
 
 _MAX_PARSED_CHARS = 1 << 20
 # Encodings of the standard that Python has under another name, or that are a part of another.

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orienteer.extract.elements import FLAGS, FORMATTING, HTML, N_NAMES, NUMBERS, RAW_TEXT, UNSEEN_FOREIGN, numbers
 from orienteer.extract.open_elements import (
@@ -32,7 +33,11 @@ from orienteer.extract.open_elements import (
     is_foreign,
     nothing_open,
 )  # fmt: skip
+from orienteer.extract.script_signs import IN_NOSCRIPT, SOURCES, count_code, count_words, new_signs
 from orienteer.extract.tags import (
+    CODE,
+    CODE_ELSEWHERE,
+    LINKED_DATA,
     after,
     comment_end,
     hash_of,
@@ -42,6 +47,7 @@ from orienteer.extract.tags import (
     raw_text_end,
     says_what_matters,
     script_end,
+    script_kind,
     tag_end,
     text_end,
 )  # fmt: skip
@@ -52,6 +58,7 @@ from orienteer.kernel import inner, kernel
 # What `noscript`, and `a` in a drawing, are called for the tokenizer: names as long as theirs that are never kept.
 NOSCRIPT, DRAWN_LINK = "unscript", "s"
 
+MAX_LINKED_DATA_BYTES = 200_000  # of a script; larger ones are left out
 MAX_TEXT_BYTES = 4_000_000  # of a page; what follows is left out, though not its links
 
 # What becomes of a tag, by the name of the element.
@@ -61,7 +68,8 @@ _HASH, _AMPERSAND, _SLASH, _LESS, _GREATER, _QUESTION, _EXCLAMATION, _BRACKET_OP
 _MAX_REFERENCE_BYTES = 64  # longer ones are taken for unfinished, which does no harm
 _MARK_BYTE = ord(BLOCK_MARK)
 _DRAWN_LINK_BYTE, _RENAMED_U, _RENAMED_N = b"sun"
-_A, _SCRIPT, _PLAINTEXT, _NOSCRIPT = numbers("a", "script", "plaintext", "noscript")
+_A, _BODY, _SCRIPT, _PLAINTEXT, _NOSCRIPT = numbers("a", "body", "script", "plaintext", "noscript")
+_END_TAG_BYTES = len("</script>")
 _OF_PAGE = np.zeros(N_NAMES, np.bool_)  # what counts on the page itself only, not in a shadow
 for _name in ("base", "link", "meta", "title", "html", "body"):
     _OF_PAGE[NUMBERS[_name]] = True
@@ -70,9 +78,11 @@ for _name in ("base", "link", "meta", "title", "html", "body"):
 class Lightener:
     """Takes pages in UTF-8 and gives back what matters of them."""
 
-    def __init__(self, kept: Iterable[str], blocks: Iterable[str], with_text: bool) -> None:
+    def __init__(
+        self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False
+    ) -> None:
         """The tags of `kept` elements stay and those of `blocks` leave a mark. Without text nothing but start tags and
-        the title stays.
+        the title stays; with linked data also the scripts that hold it, as far as they are not too large.
         """
         self._actions = np.zeros(N_NAMES, np.uint8)
         for name in blocks if with_text else ():
@@ -81,19 +91,25 @@ class Lightener:
             self._actions[NUMBERS[name]] = _KEEP
         for name in ("title", "iframe", *(("textarea", "xmp", "plaintext") if with_text else ())):
             self._actions[NUMBERS[name]] = _KEEP_WITH_TEXT
+        if with_linked_data:
+            self._actions[_SCRIPT] = _KEEP_WITH_TEXT
         self._with_text = with_text
 
-    def lightened(self, html: bytes) -> tuple[str, bool]:
-        """What matters of a page, and whether all its tags were understood (see `open_elements`)."""
+    def lightened(self, html: bytes, signs: NDArray[np.int64] | None = None) -> tuple[str, bool]:
+        """What matters of a page, and whether all its tags were understood (see `open_elements`).
+
+        `signs` are filled with what may tell that scripts make the page (see `script_signs`).
+        """
         page = np.frombuffer(html, np.uint8)
         rest = np.empty(len(page) + 1, np.uint8)
         tree = nothing_open(len(page))
-        size = _lighten(page, rest, self._actions, tree, self._with_text)
+        signs = new_signs() if signs is None else signs
+        size = _lighten(page, rest, self._actions, tree, self._with_text, signs)
         return str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP]
 
 
 @kernel
-def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any) -> Any:
+def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, signs: Any) -> Any:
     """Fill `rest` with what matters of `page`; the number of bytes."""
     n, i, size = len(page), 0, 0
     text_left = MAX_TEXT_BYTES
@@ -102,11 +118,15 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any) -> A
         start = i
         i = text_end(page, i)
         if i > start:
-            text(tree, _is_blank(page, start, i))
-            if with_text and text_left and _is_shown(tree):
-                end = _letter_end(page, min(i, start + text_left))
-                text_left = text_left - (end - start) if end == i else 0
-                size = _copy(page, start, end, rest, size)
+            is_blank = _is_blank(page, start, i)
+            text(tree, is_blank)
+            if text_left and _is_shown(tree):
+                if not is_blank:
+                    count_words(page, start, i, signs)
+                if with_text:
+                    end = _letter_end(page, min(i, start + text_left))
+                    text_left = text_left - (end - start) if end == i else 0
+                    size = _copy(page, start, end, rest, size)
         if i == n:
             return size
         before = size
@@ -116,9 +136,9 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any) -> A
         elif page[i + 1] == _QUESTION:
             i = after(page, i + 2, _GREATER)
         elif page[i + 1] == _SLASH:
-            i, size = _lighten_end_tag(page, i, rest, size, actions, tree, with_text)
+            i, size = _lighten_end_tag(page, i, rest, size, actions, tree, with_text, signs)
         else:
-            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree)
+            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree, signs)
             if became == FRAMESET_BEGINS and had_body:
                 before = size = body_at
         if tree[STATE, HAS_BODY] and not had_body:
@@ -177,7 +197,9 @@ def _declaration_end(page: Any, i: Any, tree: Any) -> Any:
 
 
 @inner
-def _lighten_end_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, with_text: Any) -> Any:
+def _lighten_end_tag(
+    page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, with_text: Any, signs: Any
+) -> Any:
     """Close what the end tag at `start` closes; where to go on, and the number of bytes in `rest`."""
     n, i = len(page), start + 2
     if i == n:  # mere text
@@ -189,6 +211,8 @@ def _lighten_end_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, 
     if i < 0:
         return n, size
     end_tag(tree, name)
+    if name == _NOSCRIPT:
+        signs[IN_NOSCRIPT] = 0
     if not with_text or name >= N_NAMES or not (_is_shown(tree) or name == _A):
         return i, size
     action = actions[name]
@@ -204,7 +228,9 @@ def _lighten_end_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, 
 
 
 @inner
-def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any) -> Any:
+def _lighten_start_tag(
+    page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, signs: Any
+) -> Any:
     """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
 
     Where to go on, the number of bytes in `rest`, and what became of the element.
@@ -224,11 +250,24 @@ def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any
         return i, size, became
     if became != ELEMENT:
         return i, size, became
-    if flags & RAW_TEXT:
-        i = script_end(page, i) if name == _SCRIPT else raw_text_end(page, i, start + 1, name_end)
+    is_data = False
+    if name == _SCRIPT:
+        kind, code_start = script_kind(page, name_end, i - 1), i
+        i = script_end(page, i)
+        if kind == CODE:
+            count_code(page, code_start, i - _END_TAG_BYTES, signs)
+        elif kind == CODE_ELSEWHERE:
+            signs[SOURCES] += 1
+        is_data = kind == LINKED_DATA and i - code_start <= MAX_LINKED_DATA_BYTES
+    elif flags & RAW_TEXT:
+        i = raw_text_end(page, i, start + 1, name_end)
     elif name == _PLAINTEXT:
         i = n
+    elif name == _NOSCRIPT or name == _BODY:
+        signs[IN_NOSCRIPT] = name == _NOSCRIPT  # one that was left open in the head ends there
     action = actions[name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
+    if name == _SCRIPT and not is_data:
+        action = _DROP
     if action == _MARK:
         rest[size] = _MARK_BYTE
         return i, size + 1, became

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from orienteer.extract.charset import as_utf8, charset_of
 from orienteer.extract.links import (
     MAX_LINKS,
     NOFOLLOW,
+    SCRIPTED,
     TOO_MANY_LINKS,
     UNREADABLE,
     URL_TOO_LONG,
+    Resolved,
     base_url,
     resolved,
 )
+from orienteer.extract.page_fields import NO_FIELDS, PageFields, fields_of
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
-from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
+from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header
+from orienteer.extract.script_signs import FEW_LINKS, is_suspect, noscript_is_page
 from orienteer.url import canonical_url, too_long_url
 
 __all__ = ["MAX_LINKS", "MAX_TEXT_CHARS", "Page", "extract_page"]
@@ -43,6 +48,15 @@ class Page:
     nofollow_links: tuple[str, ...] = ()  # that a reader can follow, but robots are asked not to
     too_long: tuple[str, ...] = ()  # what stands for links whose URLs are too long
     refresh: Refresh | None = None  # where the page leads by itself; one of its links
+    noarchive: bool = False
+    feeds: tuple[str, ...] = ()  # that it names; like the next two, they are no links of the page
+    alternates: tuple[str, ...] = ()  # the same page in other languages
+    fields: PageFields = NO_FIELDS  # where they were asked for
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether scripts may make the page: what it says here, and its links, may not be all."""
+        return SCRIPTED in self.unknown_links
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -56,7 +70,7 @@ class Page:
     @property
     def why_uncounted(self) -> str:
         """Why nobody knows how many links are missing; "" where that is known."""
-        return ", ".join(why for why in self.unknown_links if why in (TOO_MANY_LINKS, UNREADABLE))
+        return ", ".join(why for why in self.unknown_links if why in (TOO_MANY_LINKS, UNREADABLE, SCRIPTED))
 
 
 def extract_page(
@@ -67,6 +81,8 @@ def extract_page(
     with_text: bool = True,
     refresh_header: str = "",
     now: float | None = None,
+    robot: str = OUR_NAME,
+    with_fields: bool = False,
 ) -> Page:
     """Read the page at `url`.
 
@@ -76,8 +92,9 @@ def extract_page(
     (`nofollow_links`), all of them where the page or `robots_header` (the `X-Robots-Tag`) says so. Where links are
     missing for any reason, `unknown_links` tells it.
 
-    `charset` is what the HTTP header says, `now` the time by which `unavailable_after` is judged. Without text the page
-    has no text, headings and anchors, which saves half the time.
+    `charset` is what the HTTP header says, `now` the time by which `unavailable_after` is judged, `robot` the name by
+    which the page may speak to us. Without text the page has no text, headings and anchors, which saves half the time.
+    Only with fields it has any (`page_fields`).
 
     Nothing that a page holds raises an exception; time and memory are linear in its size.
 
@@ -86,8 +103,9 @@ def extract_page(
     ('A', 'See the\\nnext.', [('http://example.org/a/b', 'the next')])
     """
     used_charset = charset_of(html, charset)
-    reader = read(as_utf8(html, used_charset), with_text)
-    rules = _rules(reader, robots_header, now)
+    content = as_utf8(html, used_charset)
+    reader = read(content, with_text, robot)
+    rules = _rules(reader, robots_header, now, robot)
     base = base_url(reader.base, url)
     found = resolved(reader.references, base, used_charset)
     unfollowed = resolved(reader.nofollow_references, base, used_charset)
@@ -104,6 +122,7 @@ def extract_page(
         URL_TOO_LONG: bool(too_long),
         UNREADABLE: not reader.is_understood,
         NOFOLLOW: rules.nofollow and bool(nofollow_links),
+        SCRIPTED: _is_suspect(reader, found, unfollowed, url),
     }
     anchors = {
         (link, text): None
@@ -126,11 +145,34 @@ def extract_page(
         nofollow_links=tuple(nofollow_links),
         too_long=too_long,
         refresh=refresh,
+        noarchive=rules.noarchive,
+        feeds=tuple(resolved(reader.feeds, base, used_charset).links.values()) if reader.feeds else (),
+        alternates=_alternates(reader, base, used_charset, url) if reader.alternates else (),
+        fields=fields_of(content, base) if with_fields else NO_FIELDS,
     )
 
 
-def _rules(reader: PageReader, robots_header: str, now: float | None) -> RobotRules:
-    rules = rules_of_header(robots_header, now) if robots_header else RobotRules()
+def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:
+    """Whether scripts may make the page, by what can be clicked on it."""
+    unclicked = reader.unclicked
+    if reader.noscript_references and not noscript_is_page(reader.signs):
+        unclicked = unclicked | reader.noscript_references
+    clicked: set[str] = set()
+    for reference, link in chain(found.links.items(), unfollowed.links.items()):
+        if link != url and reference not in unclicked:
+            clicked.add(link)
+            if len(clicked) == FEW_LINKS:
+                break
+    return is_suspect(reader.signs, len(clicked), reader.n_scripted)
+
+
+def _alternates(reader: PageReader, base: str, charset: str, url: str) -> tuple[str, ...]:
+    links = dict.fromkeys(resolved(reader.alternates, base, charset).links.values())
+    return tuple(link for link in links if link != url)
+
+
+def _rules(reader: PageReader, robots_header: str, now: float | None, robot: str) -> RobotRules:
+    rules = rules_of_header(robots_header, now, robot) if robots_header else RobotRules()
     for content in reader.robots:
         rules |= rules_of(content, now)
     return rules

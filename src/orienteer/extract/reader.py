@@ -15,13 +15,15 @@ from turbohtml import Tokenizer
 from orienteer.extract.language import primary_language
 from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Lightener
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
-from orienteer.extract.robot_rules import OUR_NAME
+from orienteer.extract.robot_rules import ANYBODY, OUR_NAME
+from orienteer.extract.script_signs import new_signs, reads_noscript
 from orienteer.extract.whitespace import BLOCK_MARK, lines
 
 MAX_TITLE_CHARS = 1_000  # also of a heading and of the description
 MAX_ANCHOR_CHARS = 200
 MAX_REFERENCES = 50_000  # that are kept of a page; also of anchors
 MAX_HEADINGS = 10_000
+MAX_ALTERNATES = 500  # of a page; also of feeds
 _MAX_RULES = 1_000
 
 # Elements that stand on lines of their own, or at least apart from the words beside them.
@@ -41,13 +43,15 @@ _WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
 _PILCROW = " ¶"  # headings of documentation end in a link to themselves
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
 
+_FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
+
 _Attributes = list[tuple[str, str]]
 
 
-def read(html: bytes, with_text: bool = True) -> PageReader:
-    """What a page in UTF-8 says; without text, its links and what its head says."""
-    light, is_understood = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html)
-    reader = PageReader(with_text)
+def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageReader:
+    """What a page in UTF-8 says, and what it says to a robot of this name; without text, its links and its head."""
+    reader = PageReader(with_text, robot)
+    light, is_understood = (_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html, reader.signs)
     reader.is_understood = is_understood
     tokenizer = Tokenizer()
     tokenizer.feed(light)
@@ -60,12 +64,20 @@ def read(html: bytes, with_text: bool = True) -> PageReader:
 class PageReader:
     """What the tokenizer reports to. References are kept as written, but without their fragments.
 
-    `nofollow_references` are those of links that ask not to be followed.
+    `nofollow_references` are those of links that ask not to be followed. `unclicked` are those that are followed, but
+    that nobody clicks: of `link` and `iframe` elements; `noscript_references` those that stand in a `noscript`.
+    `feeds` and `alternates` lead to a feed of the page, and to what it says in other languages.
     """
 
-    def __init__(self, with_text: bool) -> None:
+    def __init__(self, with_text: bool, robot: str = OUR_NAME) -> None:
         self.references: dict[str, None] = {}
         self.nofollow_references: dict[str, None] = {}
+        self.unclicked: set[str] = set()
+        self.noscript_references: set[str] = set()
+        self.feeds: dict[str, None] = {}
+        self.alternates: dict[str, None] = {}
+        self.n_scripted = 0  # links that run a script
+        self.signs = new_signs()  # that scripts make the page
         self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
         self.headings: list[str] = []
         self.title = self.text = self.description = self.language = ""
@@ -77,6 +89,7 @@ class PageReader:
         self.n_left_out = 0  # references beyond the limit
         self.is_understood = True  # all of its tags; else there may be more or fewer links
         self._with_text = with_text
+        self._robot = robot
         self._parts: list[str] = []  # of the text; places in it are where something begins
         self._anchor: int | None = None
         self._anchor_reference = self._anchor_image = ""
@@ -84,6 +97,8 @@ class PageReader:
         self._title: int | None = None
         self._is_titled = False
         self._unseen: tuple[str, int] | None = None
+        self._noscript: list[str] = []  # text
+        self._noscript_headings: list[str] = []
         self.handle_data = self._parts.append
 
     # Called for nothing: a built-in takes half the time of a function that passes.
@@ -120,6 +135,15 @@ class PageReader:
         self._end_heading()
         if self._with_text:
             self.text = lines(self._text_from(0))
+            if self._noscript:
+                self._read_noscript()
+
+    def _read_noscript(self) -> None:
+        """What stands in `noscript` is on the page where there is little else."""
+        text = lines("".join(self._noscript).replace("\0", ""))
+        if reads_noscript(len(self.text.split()), len(text.split())):
+            self.text = f"{self.text}\n{text}".strip()
+            self.headings += self._noscript_headings[: MAX_HEADINGS - len(self.headings)]
 
     def _text_from(self, start: int) -> str:
         return "".join(self._parts[start:]).replace("\0", "")
@@ -132,7 +156,9 @@ class PageReader:
 
     def _show(self) -> None:
         assert self._unseen is not None
-        start = self._unseen[1]
+        element, start = self._unseen
+        if element == NOSCRIPT and self._with_text:
+            self._noscript += (*self._parts[start:], BLOCK_MARK)
         del self._parts[start:]
         self._unseen = None
         if self._anchor is not None:
@@ -144,7 +170,10 @@ class PageReader:
 
     def _add(self, reference: str | None) -> None:
         if reference is not None:
-            self._keep(reference.partition("#")[0], self.references)
+            reference = reference.partition("#")[0]
+            if reference not in self.references:
+                self.unclicked.add(reference)
+            self._keep(reference, self.references)
 
     def _keep(self, reference: str, references: dict[str, None]) -> None:
         if len(references) < MAX_REFERENCES or reference in references:
@@ -159,12 +188,22 @@ class PageReader:
         if reference is None:
             return
         reference = reference.partition("#")[0]
+        if self._unseen is not None or self.unclicked:
+            self._note_click(reference)
+        if not reference or reference[:11].lower() == "javascript:":
+            self.n_scripted += bool(reference) or "onclick" in attributes
         if "rel" in attributes and _is_nofollow(attributes):
             self._keep(reference, self.nofollow_references)
             return
         self._keep(reference, self.references)
         if reference and self._with_text:  # a link within the page says nothing about another
             self._anchor, self._anchor_reference, self._anchor_image = len(self._parts), reference, ""
+
+    def _note_click(self, reference: str) -> None:
+        if self._unseen is None:
+            self.unclicked.discard(reference)
+        elif self._unseen[0] == NOSCRIPT and reference not in self.references:
+            self.noscript_references.add(reference)
 
     def _start_drawn_link(self, attributes: dict[str, str]) -> None:
         if "href" not in attributes and "xlink:href" in attributes:
@@ -197,11 +236,24 @@ class PageReader:
     def _start_link(self, attributes: dict[str, str]) -> None:
         relations = attributes.get("rel", "").lower().split()
         if _FOLLOWED_RELATIONS.isdisjoint(relations):
+            if "alternate" in relations:
+                self._note_alternate(attributes)
             return
         if "nofollow" not in relations:
             self._add(attributes.get("href"))
         if "canonical" in relations:
             self.canonical = self.canonical or attributes.get("href")
+
+    def _note_alternate(self, attributes: dict[str, str]) -> None:
+        reference = attributes.get("href", "").partition("#")[0]
+        if attributes.get("type", "").partition(";")[0].strip().lower() in _FEED_TYPES:
+            found = self.feeds
+        elif "hreflang" in attributes:
+            found = self.alternates
+        else:
+            return
+        if reference and len(found) < MAX_ALTERNATES:
+            found[reference] = None
 
     def _start_base(self, attributes: dict[str, str]) -> None:
         if self.base is None:
@@ -212,7 +264,7 @@ class PageReader:
     def _start_meta(self, attributes: dict[str, str]) -> None:
         content = attributes.get("content", "")
         name = attributes.get("name", "").strip().lower()
-        if name == "robots" or name == OUR_NAME:
+        if name == ANYBODY or name == self._robot:
             if len(self.robots) < _MAX_RULES:
                 self.robots[content] = None
         elif name == "description":
@@ -249,14 +301,15 @@ class PageReader:
     def _start_heading(self, attributes: dict[str, str]) -> None:
         self._end_heading()
         self._parts.append(BLOCK_MARK)
-        if self._with_text and self._unseen is None:
+        if self._with_text and (self._unseen is None or self._unseen[0] == NOSCRIPT):
             self._heading = len(self._parts)
 
     def _end_heading(self) -> None:
         if self._heading is not None:
             heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS).rstrip(_PILCROW)
-            if heading and len(self.headings) < MAX_HEADINGS:
-                self.headings.append(heading)
+            headings = self.headings if self._unseen is None else self._noscript_headings
+            if heading and len(headings) < MAX_HEADINGS:
+                headings.append(heading)
             self._heading = None
 
 

@@ -2,7 +2,9 @@
 
 The grammar is the one that Google documents for `meta` elements and for the `X-Robots-Tag` header: rules with commas
 between them, some of which have a value behind a colon. In the header, a robot's name and a colon may come before the
-rules that are for it. What is no rule is ignored.
+rules that are for it. What is no rule is ignored. A robot's name is the product token of its User-Agent (`robot_name`).
+
+`noarchive`, or `nocache` as some call it: the page is not to be kept as it came.
 
 A rule with a value forbids nothing, with one exception: a page that is past its `unavailable_after` is not to be
 indexed. Its date may hold commas and colons.
@@ -15,11 +17,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-OUR_NAME = "orienteer"
+OUR_NAME = "orienteer"  # of a robot that says nothing else of itself
+ANYBODY = "robots"  # what is for all of them
 
 _MAX_CHARS = 20_000  # of one line; more is not read
 _NAMED = re.compile(r"\s*([a-z*][\w.*/-]*)?\s*:(.*)", re.DOTALL)  # in lower case
 _WITH_VALUES = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
+_PRODUCT = re.compile(r"[^\s/*;,()]+")
 _RULES = frozenset((
     "all", "follow", "index", "indexifembedded", "noai", "noarchive", "nocache", "nofollow", "noimageai",
     "noimageindex", "noindex", "none", "noodp", "nositelinkssearchbox", "nosnippet", "notranslate", "noydir",
@@ -31,10 +35,20 @@ class RobotRules(NamedTuple):
 
     noindex: bool = False
     nofollow: bool = False
+    noarchive: bool = False
 
     def __or__(self, other: tuple[object, ...]) -> RobotRules:
-        noindex, nofollow = other
-        return RobotRules(self.noindex or bool(noindex), self.nofollow or bool(nofollow))
+        return RobotRules._make(one or bool(more) for one, more in zip(self, other, strict=True))
+
+
+def robot_name(user_agent: str) -> str:
+    """The name by which pages and robots.txt speak to a robot: its product token, in lower case; "" for none.
+
+    >>> robot_name("My-Bot/1.0 (+http://example.org/bot)")
+    'my-bot'
+    """
+    product = _PRODUCT.search(user_agent)
+    return "" if product is None else product[0].lower()
 
 
 def rules_of(content: str, now: float | None = None) -> RobotRules:
@@ -43,26 +57,27 @@ def rules_of(content: str, now: float | None = None) -> RobotRules:
     Without a time no page is past its date.
 
     >>> rules_of("NoIndex, max-image-preview: none"), rules_of("none").nofollow
-    (RobotRules(noindex=True, nofollow=False), True)
+    (RobotRules(noindex=True, nofollow=False, noarchive=False), True)
     """
-    return _rules(content, now, are_named=False)
+    return _rules(content, now, None)
 
 
-def rules_of_header(text: str, now: float | None = None) -> RobotRules:
-    """The rules in an `X-Robots-Tag` header; several headers are several lines.
+def rules_of_header(text: str, now: float | None = None, robot: str = OUR_NAME) -> RobotRules:
+    """The rules in an `X-Robots-Tag` header for a robot of this name; several headers are several lines.
 
-    A robot's name holds for what follows it in its line, up to the next name. Rules for others than us do not count.
+    A robot's name holds for what follows it in its line, up to the next name. Rules for others do not count.
 
     >>> rules_of_header("otherbot: noindex, nofollow\\nOrienteer: nofollow")
-    RobotRules(noindex=False, nofollow=True)
+    RobotRules(noindex=False, nofollow=True, noarchive=False)
     """
     rules = RobotRules()
     for line in text.splitlines():
-        rules |= _rules(line, now, are_named=True)
+        rules |= _rules(line, now, robot)
     return rules
 
 
-def _rules(text: str, now: float | None, are_named: bool) -> RobotRules:
+def _rules(text: str, now: float | None, robot: str | None) -> RobotRules:
+    """Without a name of a robot no names are expected."""
     rules = RobotRules()
     is_ours = True
     parts = text[:_MAX_CHARS].lower().split(",")[::-1]
@@ -70,9 +85,9 @@ def _rules(text: str, now: float | None, are_named: bool) -> RobotRules:
         part = parts.pop()
         named = _NAMED.match(part)
         name = None if named is None else named[1]
-        while are_named and named is not None and name not in _WITH_VALUES:
+        while robot is not None and named is not None and name not in _WITH_VALUES:
             if name is not None:
-                is_ours = name in (OUR_NAME, "*", "robots")
+                is_ours = name in (robot, "*", ANYBODY)
             part = named[2]
             named = _NAMED.match(part)
             name = None if named is None else named[1]
@@ -80,10 +95,12 @@ def _rules(text: str, now: float | None, are_named: bool) -> RobotRules:
             if name == "unavailable_after":
                 date = _with_the_rest(named[2], parts)
                 if is_ours and now is not None and _is_past(date, now):
-                    rules |= (True, False)
+                    rules |= RobotRules(noindex=True)
         elif is_ours:
             words = part.split()
-            rules |= ("noindex" in words or "none" in words, "nofollow" in words or "none" in words)
+            is_none = "none" in words
+            is_kept = "noarchive" not in words and "nocache" not in words
+            rules |= RobotRules(is_none or "noindex" in words, is_none or "nofollow" in words, not is_kept)
     return rules
 
 

@@ -13,14 +13,19 @@ _SPACE, _QUOTE, _APOSTROPHE, _DASH, _SLASH = b" \"'-/"
 _LESS, _EQUALS, _GREATER, _QUESTION, _EXCLAMATION = b"<=>?!"
 _FONT, _TEMPLATE, _ANNOTATION, _INPUT = numbers("font", "template", "annotation-xml", "input")
 
-_ATTRIBUTES = np.zeros((6, 16), np.uint8)  # names that matter
-_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE = range(6)
+_ATTRIBUTES = np.zeros((7, 16), np.uint8)  # names that matter
+_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC = range(7)
 _VALUES = np.zeros((5, 32), np.uint8)  # and values
 _OPEN, _CLOSED, _TEXT_HTML, _XHTML, _HIDDEN = range(5)
-for _row, _word in enumerate(("shadowrootmode", "encoding", "type", "color", "face", "size")):
+for _row, _word in enumerate(("shadowrootmode", "encoding", "type", "color", "face", "size", "src")):
     _ATTRIBUTES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
 for _row, _word in enumerate(("open", "closed", "text/html", "application/xhtml+xml", "hidden")):
     _VALUES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+_DATA_TYPES = np.zeros((7, 16), np.uint8)  # parts of the types of scripts that are not run; the first are linked data
+for _row, _word in enumerate(("ld+json", "json", "template", "html", "importmap", "rules", "tex")):
+    _DATA_TYPES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+
+CODE, CODE_ELSEWHERE, DATA, LINKED_DATA = range(4)  # what a script is
 
 
 @inner
@@ -122,6 +127,31 @@ def says_what_matters(page: Any, name: Any, i: Any, end: Any) -> Any:
         return _is_value(page, value, end, _VALUES[_TEXT_HTML]) or _is_value(page, value, end, _VALUES[_XHTML])
     elif name == _INPUT:
         return _is_value(page, _attribute(page, i, end, _ATTRIBUTES[_TYPE]), end, _VALUES[_HIDDEN])
+    return False
+
+
+@inner
+def script_kind(page: Any, i: Any, end: Any) -> Any:
+    """What a script is whose attributes stand from i to end: code here or in a file, or data."""
+    value = _attribute(page, i, end, _ATTRIBUTES[_TYPE])
+    if value >= 0:
+        value_end = min(_value_end(page, value), end)
+        for row in range(len(_DATA_TYPES)):
+            if _holds(page, value, value_end, _DATA_TYPES[row]):
+                return LINKED_DATA if row == 0 else DATA
+    return CODE_ELSEWHERE if _attribute(page, i, end, _ATTRIBUTES[_SRC]) >= 0 else CODE
+
+
+@inner
+def _holds(page: Any, i: Any, end: Any, wanted: Any) -> Any:
+    """Whether a word stands somewhere in these bytes, in any case; behind the word there are zeros."""
+    n = 0
+    while wanted[n] != 0:
+        n += 1
+    while i + n <= end:
+        if _is_word(page, i, i + n, wanted):
+            return True
+        i += 1
     return False
 
 

@@ -22,6 +22,7 @@ from orienteer.answers.answer import media_type, outcome_of
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError
+from orienteer.extract.robot_rules import ANYBODY, robot_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.imports.collection import Collection, Entry, Spool
 from orienteer.imports.wat import wat_page
@@ -64,6 +65,7 @@ class Collector:
         self._archive = archive
         self._spool = spool
         self._fetch = fetch
+        self._robot = robot_name(fetch.user_agent) or ANYBODY
         self._revisits: list[_Revisit] = []
 
     def read(self, file: ArchiveFile, tell: Callable[[int], None]) -> None:
@@ -166,7 +168,7 @@ class Collector:
 
     def _take_wat(self, record: Record) -> None:
         try:
-            page = wat_page(record.block)
+            page = wat_page(record.block, self._robot)
         except ValueError:
             self.n_broken_json += 1
             return

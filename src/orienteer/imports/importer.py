@@ -179,7 +179,8 @@ class Importer:
             fetched = Fetched(request, entry.outcome, entry.status, headers=headers, started_at=entry.time)
             answer = read_answer(fetched, Reading(records=False))
             if answer.meaning.verdict is Verdict.FETCHED:
-                answer.meaning = replace(answer.meaning, page=content)
+                unknown = content.why_uncounted or answer.meaning.unknown
+                answer.meaning = replace(answer.meaning, page=content, unknown=unknown)
                 answer.digest = self._collection.digest(place) or answer.digest
         else:
             stated = Headers([("Content-Type", entry.content_type)])

@@ -17,13 +17,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from orienteer.answers.headers import Headers
-from orienteer.extract.links import MAX_LINKS, TOO_MANY_LINKS
+from orienteer.extract.links import MAX_LINKS, SCRIPTED, TOO_MANY_LINKS
 from orienteer.extract.page import Page
-from orienteer.extract.robot_rules import RobotRules, rules_of, rules_of_header
+from orienteer.extract.robot_rules import ANYBODY, OUR_NAME, RobotRules, rules_of, rules_of_header
 from orienteer.url import canonical_url, too_long_url
 
 _FOLLOWED = frozenset(("A@/href", "AREA@/href", "FRAME@/src", "IFRAME@/src"))
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
+_SCRIPT = "SCRIPT@/src"
 _MAX_TITLE_CHARS = 1_000
 
 
@@ -42,6 +43,7 @@ class WatPage(NamedTuple):
     nofollow_links: tuple[str, ...] = ()
     too_long: tuple[str, ...] = ()
     is_cut: bool = False  # there are more links than are looked at
+    is_suspect: bool = False  # nothing can be clicked, and there are scripts
 
     def packed(self) -> bytes:
         """As the spool keeps it: what `page_of` needs."""
@@ -49,8 +51,11 @@ class WatPage(NamedTuple):
         return json.dumps(facts).encode("utf-8", "replace")
 
 
-def wat_page(block: bytes) -> WatPage | None:
-    """What a WAT record says of a response; None for what it says of a request. ValueError: this is no such JSON."""
+def wat_page(block: bytes, robot: str = OUR_NAME) -> WatPage | None:
+    """What a WAT record says of a response, to a robot of this name; None for what it says of a request.
+
+    ValueError: this is no such JSON.
+    """
     try:
         envelope = _table(json.loads(block), "Envelope")
     except (ValueError, RecursionError) as error:
@@ -70,23 +75,23 @@ def wat_page(block: bytes) -> WatPage | None:
         headers,
     )
     html = _table(response, "HTML-Metadata")
-    return _read(page, html) if html else page
+    return _read(page, html, robot) if html else page
 
 
 def page_of(packed: bytes, url: str) -> tuple[Headers, Page]:
     """The headers and the page that `WatPage.packed` made."""
-    headers, title, links, noindex, nofollow, nofollow_links, too_long, is_cut = json.loads(packed)
+    headers, title, links, noindex, nofollow, nofollow_links, too_long, is_cut, is_suspect = json.loads(packed)
     page = Page(
         links=links, title=title, text="", headings=[], anchors=[], description="", language="", charset="",
         canonical=None, noindex=noindex, nofollow=nofollow, nofollow_links=tuple(nofollow_links),
-        unknown_links=(TOO_MANY_LINKS,) if is_cut else (), too_long=tuple(too_long),
+        unknown_links=(TOO_MANY_LINKS,) * is_cut + (SCRIPTED,) * is_suspect, too_long=tuple(too_long),
     )  # fmt: skip
     return Headers((name, value) for name, value in headers), page
 
 
-def _read(page: WatPage, html: dict[str, Any]) -> WatPage:
+def _read(page: WatPage, html: dict[str, Any], robot: str) -> WatPage:
     head = _table(html, "Head")
-    rules = rules_of_header("\n".join(page.headers.get_all("x-robots-tag"))) | _rules(head)
+    rules = rules_of_header("\n".join(page.headers.get_all("x-robots-tag")), robot=robot) | _rules(head, robot)
     base = canonical_url(_text(head, "Base"), page.url) if _text(head, "Base") else None
     links: dict[str, None] = {}
     nofollow_links: dict[str, None] = {}
@@ -106,6 +111,7 @@ def _read(page: WatPage, html: dict[str, Any]) -> WatPage:
     return page._replace(
         title=title, links=tuple(links), noindex=rules.noindex, nofollow=rules.nofollow,
         nofollow_links=tuple(nofollow_links), too_long=tuple(too_long), is_cut=is_cut,
+        is_suspect=_has_scripts(head, html) and not {*links, *nofollow_links, *too_long} - {page.url},
     )  # fmt: skip
 
 
@@ -119,14 +125,18 @@ def _references(head: dict[str, Any], html: dict[str, Any]) -> Iterator[tuple[st
             yield _text(entry, "url"), "nofollow" not in _relations(entry)
 
 
+def _has_scripts(head: dict[str, Any], html: dict[str, Any]) -> bool:
+    return bool(_tables(head, "Scripts")) or any(_text(entry, "path") == _SCRIPT for entry in _tables(html, "Links"))
+
+
 def _relations(entry: dict[str, Any]) -> list[str]:
     return _text(entry, "rel").lower().split()
 
 
-def _rules(head: dict[str, Any]) -> RobotRules:
+def _rules(head: dict[str, Any], robot: str) -> RobotRules:
     rules = RobotRules()
     for entry in _tables(head, "Metas"):
-        if _text(entry, "name").strip().lower() == "robots":
+        if _text(entry, "name").strip().lower() in (ANYBODY, robot):
             rules |= rules_of(_text(entry, "content"))
     return rules
 

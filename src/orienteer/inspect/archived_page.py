@@ -48,11 +48,12 @@ def warn_skipped(url: str, failed: Failed) -> None:
 
 
 def archived_page(archive: Archive, place: Position, content_type: str, url: str) -> Page:
-    """What a page says; nothing where its content cannot be unpacked."""
+    """What a page says, with its fields; nothing where its content cannot be unpacked."""
     archived = archive.read(place)
     headers = Headers(archived.headers)
     try:
         content = unpacked(archived.body, headers.get_all("content-encoding"), _MAX_BYTES)
     except BodyError:
         content = b""
-    return read_page(content, url, content_type, charset_in(headers))
+    last_modified = headers.get("last-modified") or ""
+    return read_page(content, url, content_type, charset_in(headers), with_fields=True, last_modified=last_modified)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orienteer.answers.answer import Fetched
+from orienteer.extract.robot_rules import ANYBODY, robot_name
 from orienteer.hooks.hook_names import Hook
 from orienteer.hooks.hook_page import HookPage
 from orienteer.hooks.page_hooks import PageHooks
@@ -38,6 +39,7 @@ class Intake:
             whole=bool(self.hooks),
             records=crawl.archive,
             revisits=crawl.archive and self.ledger.epoch is not None,
+            robot=robot_name(self.ledger.plan.fetch.user_agent) or ANYBODY,
         )
 
     def read(self, answers: Sequence[Fetched]) -> list[Received]:

@@ -109,6 +109,18 @@ class Ledger(Retelling):
             duplicate_of=same_as, near_duplicate_of=similar_to, etag=answer.etag, last_modified=answer.last_modified,
             relevance=meaning.relevance, added=meaning.added, unknown=unknown,
         )  # fmt: skip
+        self._discover_named(content)
+
+    def _discover_named(self, content: Page) -> None:
+        """What a page names for machines is there, but nobody clicks it: it is known as if a sitemap named it."""
+        settings = self.plan.crawl
+        named = (*(content.feeds if settings.feeds else ()), *(content.alternates if settings.languages else ()))
+        if named and not content.nofollow:
+            n_known = len(self.seen)
+            inside = [url for url, is_inside in zip(named, self.scope.contains(list(named)), strict=True) if is_inside]
+            ids, _ = self._numbered(inside, FROM_SITEMAP)
+            if len(new := ids[ids >= n_known]):
+                self._discovered(new)
 
     def _links_of(self, page: int, meaning: Meaning) -> tuple[NDArray[np.uint32], NDArray[np.uint32], UnknownLinks]:
         """The links of a page inside and outside the scope, and what is not known of those inside."""

@@ -56,6 +56,10 @@ class CrawlSettings:
     `workers` is how many pages are asked for at a time. `processes` is how many processes fetch and read them: 1 does
     all in one process, 0 begins like that, and starts others when that one is busy all the time.
 
+    Pages are found by links, and besides: in the `sitemaps` that robots.txt names and, where it names none, at
+    /sitemap.xml (`guess_sitemap`); as the `feeds` that pages name; as the same page in other `languages`. What is found
+    like that counts as a page, but not as a link.
+
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
     pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
@@ -77,6 +81,9 @@ class CrawlSettings:
     processes: int = 0
     robots: bool = True
     sitemaps: bool = True
+    guess_sitemap: bool = True
+    feeds: bool = True
+    languages: bool = True
     duplicates: str = "report"
     near_duplicates: str = "report"
     archive: bool = True

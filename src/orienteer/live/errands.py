@@ -1,5 +1,7 @@
 """What must be asked of a host besides its pages: robots.txt before anything else, then the sitemaps it names.
 
+Where it names none, `/sitemap.xml` is asked for, once; if there is none, nothing comes of it.
+
 An errand takes a page's turn: the page that was chosen waits, the errand is run in its place, and afterwards the page
 goes back to the frontier while the host rests. So errands are as polite as pages, and one worker still does one thing
 after the other.
@@ -30,6 +32,7 @@ _MAX_HOSTS = 10_000  # whose rules are kept, a few kB each; those asked longest 
 class Errand(NamedTuple):
     url: str
     is_robots: bool
+    is_guess: bool = False  # nobody says that it is there
 
     @property
     def max_body_bytes(self) -> int:
@@ -43,16 +46,18 @@ class _Host:
     moved_to: str = ""  # where robots.txt is, if it has been redirected
     n_redirects: int = 0
     sitemaps: deque[str] = field(default_factory=deque)  # to be asked for
+    guess: str = ""  # a sitemap that may be there
     named_sitemaps: set[str] = field(default_factory=set)  # these, and those asked for before: an index may name itself
 
 
 class Errands:
     """What is still to be asked of each host, and what it allows."""
 
-    def __init__(self, user_agent: str, with_robots: bool, with_sitemaps: bool) -> None:
+    def __init__(self, user_agent: str, with_robots: bool, with_sitemaps: bool, with_guesses: bool = False) -> None:
         self._user_agent = user_agent
         self._with_robots = with_robots
         self._with_sitemaps = with_sitemaps and with_robots
+        self._with_guesses = with_guesses and self._with_sitemaps
         self._hosts: OrderedDict[int, _Host] = OrderedDict()  # the one asked last at the end
 
     def next(self, host: int, page_url: str, now: float) -> Errand | None:
@@ -67,7 +72,7 @@ class Errands:
         while known.sitemaps:
             url = known.sitemaps.popleft()
             if known.robots.allows(url):
-                return Errand(url, is_robots=False)
+                return Errand(url, is_robots=False, is_guess=url == known.guess)
         return None
 
     def allows(self, host: int, url: str) -> bool:
@@ -101,6 +106,13 @@ class Errands:
                 known.sitemaps.append(url)
                 known.named_sitemaps.add(url)
 
+    def guess_sitemap(self, host: int, url: str) -> None:
+        """Perhaps this host has a sitemap at this URL; where it names some, nobody need guess."""
+        known = self._known(host)
+        if self._with_guesses and not known.named_sitemaps and not known.guess:
+            known.guess = url
+            self.expect_sitemaps(host, [url])
+
     def ask_again(self, host: int, errand: Errand) -> None:
         """A sitemap could not be had just now."""
         self._known(host).sitemaps.appendleft(errand.url)
@@ -108,8 +120,11 @@ class Errands:
     def sitemap_came(self, answer: Fetched) -> tuple[list[str], list[str]]:
         """The pages and the further sitemaps that a sitemap names; nothing if it could not be had.
 
+        One that has moved is a further one.
         It speaks for its own site: whoever can name pages of others could fill the frontier with what does not exist.
         """
+        if answer.outcome is Outcome.REDIRECT and answer.location:
+            return [], [answer.location]
         if answer.outcome is not Outcome.OK:
             return [], []
         part = sitemap_urls(answer.content, answer.request.url)

@@ -36,7 +36,7 @@ from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.log import Log, NoLog
-from orienteer.url import host_of
+from orienteer.url import canonical_url, host_of
 from orienteer.workers.crew import Crew
 from orienteer.workers.received import Received
 
@@ -64,7 +64,7 @@ class LiveCrawl:
         self.health = HostHealth(plan.retry)
         self.shares = WorkerShares(self.crawl.frontier, self.workers)
         asks_robots = plan.crawl.robots and crew.asks_web
-        self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps)
+        self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
         self.turns = HostTurns(ledger, self.errands)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
         self.hear: Callable[[Received], None] = lambda answer: None  # told every answer, before it is taken in
@@ -358,13 +358,17 @@ class LiveCrawl:
         self.health.answered(host)
         self.turns.keep_delay(host, now)
         self._take_in_sitemap([], robots.sitemaps)
+        guess = canonical_url("/sitemap.xml", self.ledger.url(answer.request.page))
+        if guess is not None and self.ledger.scope.contains([guess])[0]:
+            self.errands.guess_sitemap(host, guess)
         return 0.0
 
     def _try_sitemap_again(self, host: int, errand: Errand, answer: Received, now: float) -> float:
         """How long the host must rest. An error in its sitemaps does not say that the host is in trouble."""
         is_of_the_host = answer.outcome in HOST_FAILURES
-        rest_s = self._rest_s(host, answer, now) if is_of_the_host else self.ledger.plan.retry.back_off_s
-        if not self._was_last_try(errand.url, host, answer.outcome):
+        back_off_s = 0.0 if errand.is_guess else self.ledger.plan.retry.back_off_s
+        rest_s = self._rest_s(host, answer, now) if is_of_the_host else back_off_s
+        if not errand.is_guess and not self._was_last_try(errand.url, host, answer.outcome):
             self.errands.ask_again(host, errand)
         return rest_s
 

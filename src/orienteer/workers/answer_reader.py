@@ -1,4 +1,7 @@
-"""What a worker makes of an answer: it reads the page, signs it, and makes its record for the archive."""
+"""What a worker makes of an answer: it reads the page, signs it, and makes its record for the archive.
+
+There is no record of a page that asks not to be archived (`noarchive`).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def read_answer(answer: Fetched, reading: Reading, record_headers: Mapping[str, 
     if answer.request.any_type:
         verdict = verdict_of(answer.outcome, answer.status)
         return _received(answer, Meaning(verdict, answer.reason), whole=answer)
-    meaning = meaning_of(answer, reading.reads_text)
+    meaning = meaning_of(answer, reading.reads_text, reading.robot)
     found = _received(answer, meaning, whole=answer if reading.whole else None)
     if meaning.page is not None:
         found.digest = near_duplicates.digest(answer.content)
@@ -33,8 +36,9 @@ def read_answer(answer: Fetched, reading: Reading, record_headers: Mapping[str, 
             found.signature = near_duplicates.signature(meaning.page.text)
         if not reading.words and not reading.whole:
             _drop_words(meaning.page)
-    is_archived = reading.records and answer.outcome in _ARCHIVED
-    is_revisited = reading.revisits and answer.outcome in _REVISITED
+    may_be_kept = meaning.page is None or not meaning.page.noarchive
+    is_archived = reading.records and answer.outcome in _ARCHIVED and may_be_kept
+    is_revisited = reading.revisits and answer.outcome in _REVISITED and may_be_kept
     if is_archived or is_revisited:
         response = _response(answer, found.digest)
         response = response._replace(body_sha1=response.payload_sha1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Meaning
+from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.outcome import Outcome
 from orienteer.store.record import ArchivedResponse
 
@@ -16,7 +17,7 @@ class Reading:
 
     `signs`: which pages are nearly the same. `words`: the text and the words of links, for a topic. `whole`: the answer
     itself, for hooks. `records`: the record for the archive; `revisits`: also what a record says of a page that is as
-    it was.
+    it was. `robot` is the name by which pages speak to the robot that asks.
     """
 
     signs: bool = True
@@ -24,6 +25,7 @@ class Reading:
     whole: bool = False
     records: bool = True
     revisits: bool = False
+    robot: str = OUR_NAME
 
     @property
     def reads_text(self) -> bool:

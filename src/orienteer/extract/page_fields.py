@@ -1,0 +1,200 @@
+"""What a page says of itself for machines: description, author, dates, OpenGraph, JSON-LD, other languages.
+
+Only tokens are read, as everywhere (`reader`), in a pass of its own: the crawl itself does without, and whoever makes
+an index or an export asks for it.
+
+Where several places speak, the one that was written for machines most clearly counts: JSON-LD, then `meta` elements,
+then `time` elements that say what they are. A `time` that says nothing may be that of a comment; the first one counts
+for an article alone. When a server says that a page was modified, that is the last resort for `changed`: many say the
+time of the request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from turbohtml import Tokenizer
+
+from orienteer.extract.dates import iso_date
+from orienteer.extract.linked_data import MAX_SCRIPTS, LinkedData, linked_data
+from orienteer.extract.markup import Lightener
+from orienteer.url import canonical_url
+
+MAX_FIELD_CHARS = 1_000
+MAX_NAME_CHARS = 200  # of an author, a site, a kind
+MAX_LANGUAGES = 200
+
+_LIGHTENER = Lightener(("base", "link", "meta", "time"), (), with_text=False, with_linked_data=True)
+
+# Names of `meta` elements, as `name`, `property` or `itemprop`; the earlier ones count more.
+_PUBLISHED = (
+    "article:published_time", "og:published_time", "datepublished", "citation_publication_date", "citation_date",
+    "dcterms.issued", "dc.date.issued", "dcterms.created", "dc.date.created", "parsely-pub-date", "sailthru.date",
+    "pubdate", "publish_date", "publish-date", "publication_date", "dcterms.date", "dc.date", "date",
+)  # fmt: skip
+_CHANGED = (
+    "article:modified_time", "og:updated_time", "datemodified", "dcterms.modified", "dc.date.modified",
+    "last-modified", "lastmod", "revised",
+)  # fmt: skip
+_AUTHOR = ("author", "citation_author", "parsely-author", "dcterms.creator", "dc.creator", "article:author",
+           "sailthru.author", "byl")  # fmt: skip
+_DESCRIPTION = ("description", "og:description", "twitter:description", "dcterms.description", "dc.description")
+_SITE = ("og:site_name", "application-name", "citation_journal_title")
+_IMAGE = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
+_WANTED = frozenset((*_PUBLISHED, *_CHANGED, *_AUTHOR, *_DESCRIPTION, *_SITE, *_IMAGE, "og:title", "og:type"))
+
+_SAYS_PUBLISHED = ("datepublished", "published", "pubdate", "entry-date", "post-date", "posted")
+_SAYS_CHANGED = ("datemodified", "updated", "modified")
+
+
+@dataclass(frozen=True, slots=True)
+class PageFields:
+    """What is not stated is "" or (). Dates are as `dates` has them: `2025-03-01`, `2025-03` or `2025`.
+
+    `title` and `kind` are of OpenGraph (`og:title`, `og:type`), `types` those of JSON-LD. `image` is a canonical URL.
+    `languages` are the page in other languages: a language as the page writes it, and a canonical URL.
+    """
+
+    description: str = ""
+    author: str = ""
+    published: str = ""
+    changed: str = ""
+    title: str = ""
+    kind: str = ""
+    site_name: str = ""
+    image: str = ""
+    types: tuple[str, ...] = ()
+    languages: tuple[tuple[str, str], ...] = ()
+
+
+NO_FIELDS = PageFields()
+
+
+def fields_of(html: bytes, base: str) -> PageFields:
+    """The fields of a page in UTF-8, whose references start from `base`."""
+    light, _ = _LIGHTENER.lightened(html)
+    found = _Found()
+    tokenizer = Tokenizer()
+    tokenizer.feed(light)
+    tokenizer.close()
+    tokenizer.dispatch(found)
+    found.end_script()
+    return _fields(found, linked_data(found.scripts), base)
+
+
+def with_server_date(fields: PageFields, last_modified: str) -> PageFields:
+    """The fields, with what a Last-Modified header says where the page itself says nothing."""
+    if fields.changed or not last_modified:
+        return fields
+    changed = iso_date(last_modified)
+    return replace(fields, changed=changed) if changed >= fields.published else fields
+
+
+class _Found:
+    """What the tokenizer reports to."""
+
+    def __init__(self) -> None:
+        self.metas: dict[str, str] = {}  # by name; of authors all together
+        self.languages: dict[tuple[str, str], None] = {}
+        self.scripts: list[str] = []
+        self.published = self.changed = self.first_time = ""
+        self._parts: list[str] = []
+        self._is_script = False
+        self.handle_data = self._parts.append
+
+    handle_comment = handle_decl = handle_pi = bool
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
+        if tag == "meta":
+            self._start_meta(dict(attributes))
+        elif tag == "link":
+            self._start_link(dict(attributes))
+        elif tag == "time":
+            self._start_time(dict(attributes))
+        elif tag == "script":
+            self.end_script()
+            self._is_script = True
+        self._parts.clear()  # the title, and the like
+
+    handle_startendtag = handle_starttag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script":
+            self.end_script()
+
+    def end_script(self) -> None:
+        if self._is_script and len(self.scripts) < MAX_SCRIPTS:
+            self.scripts.append("".join(self._parts))
+        self._is_script = False
+        self._parts.clear()
+
+    def _start_meta(self, attributes: dict[str, str]) -> None:
+        content = attributes.get("content", "")
+        if not content:
+            return
+        for attribute in ("property", "name", "itemprop", "http-equiv"):
+            name = attributes.get(attribute, "").strip().lower()
+            if name in _WANTED:
+                before = self.metas.get(name)
+                if before is None:
+                    self.metas[name] = content[: 4 * MAX_FIELD_CHARS]
+                elif name == "citation_author" and len(before) < MAX_NAME_CHARS:
+                    self.metas[name] = f"{before}, {content[:MAX_NAME_CHARS]}"
+                return
+
+    def _start_link(self, attributes: dict[str, str]) -> None:
+        language, reference = attributes.get("hreflang", "").strip(), attributes.get("href", "")
+        is_language = bool(language and reference) and "alternate" in attributes.get("rel", "").lower().split()
+        if is_language and len(self.languages) < MAX_LANGUAGES:
+            self.languages[language[:35], reference] = None
+
+    def _start_time(self, attributes: dict[str, str]) -> None:
+        if not (when := iso_date(attributes.get("datetime", ""))):
+            return
+        self.first_time = self.first_time or when
+        says = f"{attributes.get('itemprop', '')} {attributes.get('class', '')}".lower()
+        if any(word in says for word in _SAYS_CHANGED):
+            self.changed = self.changed or when
+        elif "pubdate" in attributes or any(word in says for word in _SAYS_PUBLISHED):
+            self.published = self.published or when
+
+
+def _fields(found: _Found, data: LinkedData, base: str) -> PageFields:
+    metas = found.metas
+    kind = _short(metas.get("og:type", ""), MAX_NAME_CHARS)
+    is_article = kind == "article" or any(name.lower().endswith(("article", "posting")) for name in data.types)
+    image = _first(metas, _IMAGE) or data.image
+    languages = ((language, canonical_url(reference, base)) for language, reference in found.languages)
+    author = data.author or next((metas[name] for name in _AUTHOR if _is_name(metas.get(name, ""))), "")
+    return PageFields(
+        description=_short(_first(metas, _DESCRIPTION) or data.description, MAX_FIELD_CHARS),
+        author=_short(author, MAX_NAME_CHARS),
+        published=_date(data.published, *(metas.get(name, "") for name in _PUBLISHED))
+        or found.published
+        or (found.first_time if is_article else ""),
+        changed=_date(data.changed, *(metas.get(name, "") for name in _CHANGED)) or found.changed,
+        title=_short(metas.get("og:title", ""), MAX_FIELD_CHARS),
+        kind=kind,
+        site_name=_short(_first(metas, _SITE) or data.site_name, MAX_NAME_CHARS),
+        image=(canonical_url(image.strip(), base) or "") if image.strip() else "",
+        types=data.types,
+        languages=tuple((language, url) for language, url in languages if url is not None),
+    )
+
+
+def _is_name(text: str) -> bool:
+    """`article:author` is often the address of a profile."""
+    return bool(text.strip()) and "://" not in text
+
+
+def _first(metas: dict[str, str], names: tuple[str, ...]) -> str:
+    return next((text for name in names if (text := metas.get(name, "").strip())), "")
+
+
+def _date(*texts: str) -> str:
+    return next((found for text in texts if text and (found := iso_date(text))), "")
+
+
+def _short(text: str, max_chars: int) -> str:
+    text = " ".join(text[: 4 * max_chars].split())
+    return text if len(text) <= max_chars else text[:max_chars].rstrip()
