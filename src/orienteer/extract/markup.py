@@ -228,9 +228,7 @@ def _lighten_end_tag(
 
 
 @inner
-def _lighten_start_tag(
-    page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, signs: Any
-) -> Any:
+def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, signs: Any) -> Any:
     """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
 
     Where to go on, the number of bytes in `rest`, and what became of the element.

@@ -52,6 +52,7 @@ class Page:
     feeds: tuple[str, ...] = ()  # that it names; like the next two, they are no links of the page
     alternates: tuple[str, ...] = ()  # the same page in other languages
     fields: PageFields = NO_FIELDS  # where they were asked for
+    line_scores: bytes = b""  # for each line of the text how surely it is main text, 0 to 255, which it is from 128 on
 
     @property
     def is_suspect(self) -> bool:

@@ -1,6 +1,6 @@
 """Texts of all scripts, made ready to be split at what is no letter: the same word is then written in one way.
 
-    accents, points     of Greek, Hebrew, Arabic and the scripts of India are dropped, as those of Latin letters are later
+    accents, points     of Greek, Hebrew, Arabic and the scripts of India are dropped, as those of Latin are later
     Arabic              letters that are written in several ways become one; the article goes, and what is written with
                         it (`wal-`, `bil-`, `lil-`)
     Turkish             I is the capital of ı, and İ that of i
@@ -49,22 +49,27 @@ _ARTICLE = re.compile(r"(?<!\w)(?:[وف]?(?:[بك]?ال|لل))(?=\w{3})")
 
 def _without_spaces() -> tuple[str, str]:
     """Classes of a regular expression: signs of scripts without spaces, and marks on them."""
-    signs, marks = [], []
+    signs: list[str] = []
+    marks: list[str] = []
     for first, last in ((0x0E01, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF)):
         for character in map(chr, range(first, last + 1)):
             kind = unicodedata.category(character)[0]
             if kind in "LNM":
                 (marks if kind == "M" else signs).append(character)
-    others = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\uac00-\ud7a3\U00020000-\U0003ffff"
-    return "".join(signs) + others, "".join(marks)
+    east = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+    hangul = "\uac00-\ud7a3"
+    return "".join(signs) + east + hangul, "".join(marks)
 
 
 _SIGN_CLASS, _MARK_CLASS = _without_spaces()
+# Marks that stand inside words, which Python does not take for parts of them.
+WORD_MARKS = "".join(c for c in map(chr, (*range(0x300, 0x370), *range(0x590, 0x700), *range(0x900, 0xE00)))
+                     if unicodedata.category(c)[0] == "M")  # fmt: skip
 _SIGN = re.compile(f"[{_SIGN_CLASS}][{_MARK_CLASS}]*")
 _PIECE = re.compile(f"[{_SIGN_CLASS}][{_MARK_CLASS}]*|[^{_SIGN_CLASS}]+")
 
 
-def is_signs(text: str) -> bool:
+def has_signs(text: str) -> bool:
     """Whether it holds a sign that is a word of its own."""
     return _SIGN.search(text) is not None
 
@@ -126,6 +131,11 @@ def _replaced(text: str, letters: tuple[tuple[str, str], ...]) -> str:
     return text
 
 
+def folded(text: str) -> str:
+    """A text whose letters are those of `prepared`, as far as each is one letter there, too: it stays as long."""
+    return text if text.isascii() else _replaced(text, (*_GREEK_LETTERS, *_ARABIC_LETTERS, ("ё", "е")))
+
+
 # -- other forms of a word --------------------------------------------------------------------------------------
 
 # Korean particles, longer ones first; they are taken off a word in a query, and it is found with any other.
@@ -136,6 +146,8 @@ _PARTICLES = re.compile(
 _HEBREW_WORD = re.compile("[א-ת]{2,}")
 _PREFIXES = "הובכלמש"  # the, and, in, as, to, from, that
 _MIN_HEBREW = 3
+_ARABIC_WORD = re.compile("[\u0620-\u06ff]{2,}")
+_WITH_ARTICLE = ("ال", "وال", "بال", "كال", "فال", "لل")
 
 
 def other_forms(word: str) -> tuple[str, ...]:
@@ -159,3 +171,15 @@ def other_forms(word: str) -> tuple[str, ...]:
     forms = [prefix + bare for prefix in _PREFIXES]
     forms += [shorter, *(prefix + shorter for prefix in _PREFIXES)] if shorter else []
     return tuple(form for form in forms if form != bare)
+
+
+def written_forms(word: str) -> tuple[str, ...]:
+    """The same, and those that an index does not tell apart though they begin otherwise: Arabic ones with an article.
+
+    >>> written_forms("كتاب")[0]
+    'الكتاب'
+    """
+    bare = prepared(word)
+    if not word.isascii() and _ARABIC_WORD.fullmatch(bare):
+        return tuple(article + bare for article in _WITH_ARTICLE)
+    return other_forms(word)

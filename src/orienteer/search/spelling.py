@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import tantivy
 
-from orienteer.search.query import Ask, Clause, built, n_found
+from orienteer.search.lookup import built, n_found
+from orienteer.search.query import Ask, Clause
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import MAX_WORD_BYTES
 
