@@ -39,6 +39,8 @@ from orienteer.inspect.status_in_words import (
     out_of_reach,
     share_in_words,
     supposed,
+    suspect_in_words,
+    unarchived_in_words,
 )
 from orienteer.inspect.surveyed import surveyed
 from orienteer.inspect.workers_in_words import workers_in_words
@@ -253,6 +255,8 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, "", _measured(figures))
         add_fact(rows, "pages", _pages(figures))
         add_fact(rows, "", kept_in_words(figures.visits, report.refresh))
+    add_fact(rows, "suspect", suspect_in_words(report.n_suspect))
+    add_fact(rows, "not kept", unarchived_in_words(report.n_unarchived))
     add_fact(rows, "on topic", _on_topic(figures))
     add_fact(rows, "", _topical(report.topical))
     add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_given_up else "")

@@ -96,6 +96,8 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         of_reachable_in_words,
         stopped_in_words,
         supposed,
+        suspect_in_words,
+        unarchived_in_words,
     )
     from orienteer.pages.states import PageState
 
@@ -124,6 +126,8 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("skipped", counted(found.n_skipped, "file, not HTML", "files, not HTML") if found.n_skipped else ""),
         ("failed", _pages(found, PageState.FAILED, found.n_failed)),
         ("blocked", _pages(found, PageState.BLOCKED, found.n_blocked)),
+        ("suspect", suspect_in_words(found.n_suspect)),
+        ("not kept", unarchived_in_words(found.n_unarchived)),
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),

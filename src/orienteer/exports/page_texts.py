@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
 from orienteer.extract.page import Page
+from orienteer.extract.page_fields import NO_FIELDS, PageFields
 from orienteer.inspect.archived_page import page_reading, warn_skipped
 from orienteer.pages.added import Additions
 from orienteer.processes.ordered import in_order
@@ -27,6 +28,9 @@ class TextPage:
     the crawl, and the estimate for the whole web; `relevance` is that to the topic of the crawl. `repeats` is another
     page that says the same, or nearly; `other_names` are URLs that redirect here. `tags` and `fields` are what page
     hooks added.
+
+    From `description` on, it is what the page says of itself (`extract/page_fields`): dates are `2025-03-01`, `2025-03`
+    or `2025`; `types` are those of JSON-LD, or that of OpenGraph.
     """
 
     url: str
@@ -48,6 +52,13 @@ class TextPage:
     other_names: list[str]
     tags: list[str]
     fields: dict[str, Any]
+    description: str | None = None
+    author: str | None = None
+    published: str | None = None
+    changed: str | None = None
+    site_name: str | None = None
+    image: str | None = None
+    types: list[str] = field(default_factory=list)
 
 
 class Content(NamedTuple):
@@ -57,6 +68,7 @@ class Content(NamedTuple):
     text: str
     language: str
     headings: list[str]
+    fields: PageFields = NO_FIELDS
 
 
 def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
@@ -84,11 +96,13 @@ def _content(wanted: ToRead, page: Page, languages: Languages) -> Content:
         text=encodable(page.text),
         language=wanted.language or page.language or languages.of(page.text),
         headings=[encodable(heading) for heading in page.headings],
+        fields=page.fields,
     )
 
 
 def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: Content) -> TextPage:
     added = crawl.survey.added(row.id) or Additions()
+    stated = content.fields
     return TextPage(
         url=url,
         title=content.title,
@@ -109,6 +123,13 @@ def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: Content) -
         other_names=crawl.other_names(row.id),
         tags=list(added.tags),
         fields=added.fields,
+        description=encodable(stated.description) or None,
+        author=encodable(stated.author) or None,
+        published=stated.published or None,
+        changed=stated.changed or None,
+        site_name=encodable(stated.site_name) or None,
+        image=stated.image or None,
+        types=list(stated.types) or ([encodable(stated.kind)] if stated.kind else []),
     )
 
 

@@ -3,9 +3,9 @@
     NAME.parquet          page, url, host, title, text, language, ...     a row a page, `page` counts from 0
     NAME.links.parquet    source, target                                  a row a link, by those numbers
 
-The columns are those of a TextPage; `fields` is a JSON object, NULL where page hooks added none. A link to another name
-of a page, be it a redirect or a page left out because it repeats this one, is a link to the page. `LinkGraph.load`
-reads the second file, with the URLs of the first.
+The columns are those of a TextPage; what the page says of dates is text, since it may be to the month; `fields` is a
+JSON object, NULL where page hooks added none. A link to another name of a page, be it a redirect or a page left out
+because it repeats this one, is a link to the page. `LinkGraph.load` reads the second file, with the URLs of the first.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def _schema(arrow: Any) -> Any:
         "status": arrow.int32(), "content_type": text, "size_bytes": arrow.int64(), "digest": text,
         "n_links": arrow.int32(), "local_rank": number, "global_rank": number, "relevance": number,
         "repeats": text, "noindex": arrow.bool_(), "other_names": arrow.list_(text),
-        "tags": arrow.list_(text), "fields": text,
+        "tags": arrow.list_(text), "fields": text, "description": text, "author": text, "published": text,
+        "changed": text, "site_name": text, "image": text, "types": arrow.list_(text),
     }  # fmt: skip
     return arrow.schema(list(kinds.items()))
 

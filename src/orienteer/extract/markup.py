@@ -262,7 +262,7 @@ def _lighten_start_tag(page: Any, start: Any, rest: Any, size: Any, actions: Any
     elif name == _PLAINTEXT:
         i = n
     elif name == _NOSCRIPT or name == _BODY:
-        signs[IN_NOSCRIPT] = name == _NOSCRIPT  # one that was left open in the head ends there
+        signs[IN_NOSCRIPT] = 1 if name == _NOSCRIPT else 0  # one that was left open in the head ends there
     action = actions[name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
     if name == _SCRIPT and not is_data:
         action = _DROP

@@ -8,6 +8,7 @@ page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from turbohtml import Tokenizer
@@ -43,6 +44,7 @@ _WITH_TEXT = Lightener(_READ_WITH_TEXT, _BLOCKS, with_text=True)
 _PILCROW = " ¶"  # headings of documentation end in a link to themselves
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
 
+_LEADS_NOWHERE = re.compile(r"history|print\(|close\(")  # in a script that a link runs
 _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 
 _Attributes = list[tuple[str, str]]
@@ -191,7 +193,7 @@ class PageReader:
         if self._unseen is not None or self.unclicked:
             self._note_click(reference)
         if not reference or reference[:11].lower() == "javascript:":
-            self.n_scripted += bool(reference) or "onclick" in attributes
+            self.n_scripted += "onclick" in attributes if not reference else _LEADS_NOWHERE.search(reference) is None
         if "rel" in attributes and _is_nofollow(attributes):
             self._keep(reference, self.nofollow_references)
             return

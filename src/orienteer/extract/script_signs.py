@@ -11,8 +11,8 @@ Code in files is not seen; each file counts as SOURCE_BYTES. Data in scripts (JS
 that put all of a page there. A plain short page has no code, and is no suspect.
 
 Measured: of 312 real pages with their scripts (WCXB, development) it finds the one that is empty without them, and no
-other; of 2,356 pages of documentation the six search forms whose results scripts make, and none else; of 1,453 pages of
-universities of 1997 none. Four applications made with React, Vue, Svelte and Lit are found.
+other; of 2,356 pages of documentation one, a search form whose results scripts make; of 1,453 pages of universities of
+1997 none. Four applications made with React, Vue, Svelte and Lit are found.
 """
 
 from __future__ import annotations

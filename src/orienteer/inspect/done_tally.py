@@ -19,7 +19,7 @@ from orienteer.store.url_numbers import number_urls
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 _N_STATES = len(PageState)
 _STATES = frozenset(map(int, PageState))
-_REPEATS, _NEARLY_REPEATS, _OTHER_NAME = 1, 2, 4
+_REPEATS, _NEARLY_REPEATS, _OTHER_NAME, _UNARCHIVED = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ class DoneTally:
             self._states[pages] = [row.state for row in rows]
             self._outcomes[pages] = [self._names.setdefault(row.outcome, len(self._names)) for row in rows]
             self._repeats[pages] = [
-                _REPEATS * row.repeats + _NEARLY_REPEATS * row.nearly_repeats + _OTHER_NAME * row.is_other_name
+                _REPEATS * row.repeats
+                + _NEARLY_REPEATS * row.nearly_repeats
+                + _OTHER_NAME * row.is_other_name
+                + _UNARCHIVED * row.is_unarchived
                 for row in rows
             ]
         self.position = survey.next_position()
@@ -70,9 +73,10 @@ class DoneTally:
         states, repeats = self._states[:n_urls], self._repeats[:n_urls]
         kinds = self._outcomes[:n_urls] * _N_STATES + states
         n_kinds = len(self._names) * _N_STATES
+        flags = (_REPEATS, _NEARLY_REPEATS, _OTHER_NAME, _UNARCHIVED)
         counts = [
             np.bincount(kinds[chosen], minlength=n_kinds)
-            for chosen in (states > 0, *((repeats & kind) > 0 for kind in (_REPEATS, _NEARLY_REPEATS, _OTHER_NAME)))
+            for chosen in (states > 0, *((repeats & kind) > 0 for kind in flags))
         ]
         names = list(self._names)
         found = [

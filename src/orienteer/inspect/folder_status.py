@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from orienteer.extract.links import SCRIPTED
 from orienteer.graph.coverage import Certificate
 from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
 from orienteer.inspect.epoch_status import EpochStatus, epochs_of
@@ -16,6 +17,7 @@ from orienteer.inspect.stored_archive import StoredArchive
 from orienteer.inspect.surveyed import Surveyed, surveyed
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import topic_threshold
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
@@ -31,7 +33,7 @@ class FolderStatus:
 
     `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
     largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen. `archive_bytes` are here;
-    `stored` tells what of the archive is in object storage.
+    `stored` tells what of the archive is in object storage. `n_suspect` pages may be made by scripts.
     """
 
     folder: Path
@@ -51,6 +53,7 @@ class FolderStatus:
     stored: StoredArchive | None
     database_bytes: int
     figures: Mapping[str, Any] | None
+    n_suspect: int
     report: Mapping[str, Any] | None
 
     def outcomes(self, state: PageState) -> dict[str, int]:
@@ -90,6 +93,14 @@ class FolderStatus:
     @property
     def n_near_duplicates(self) -> int:
         return sum(group.n_near_duplicates for group in self.groups)
+
+    @property
+    def n_unarchived(self) -> int:
+        """Pages that were read, and are not in the archive of a crawl that keeps one."""
+        if not self.plan.crawl.archive:
+            return 0
+        groups = (group for group in self.groups if group.state == PageState.FETCHED and group.outcome == Outcome.OK)
+        return sum(group.n_unarchived for group in groups)
 
     @property
     def certificate(self) -> Certificate | None:
@@ -137,6 +148,8 @@ class FolderStatus:
             "n_on_topic": self.n_on_topic,
             "n_duplicates": self.n_duplicates,
             "n_near_duplicates": self.n_near_duplicates,
+            "n_suspect": self.n_suspect,
+            "n_unarchived": self.n_unarchived,
             "n_hosts": self.n_hosts,
             "n_hosts_known": self.n_hosts_known,
             "hosts": [asdict(host) for host in self.hosts],
@@ -189,6 +202,7 @@ class FolderWatcher:
                 archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
                 stored=StoredArchive.of(folder.archive, plan.store),
                 database_bytes=_size_of(self.path, "crawl.db*"),
+                n_suspect=survey.n_unknown_because(SCRIPTED),
                 figures=_newest((report or {}).get("figures"), survey.get("figures")),
                 report=report,
             )

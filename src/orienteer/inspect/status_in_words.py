@@ -143,6 +143,24 @@ def epoch_in_words(proved: Certificate) -> str:
     return f"{interval(proved)} of a surfer's time, from this epoch's seeds, is on pages looked at or not due"
 
 
+def suspect_in_words(n_pages: int) -> str:
+    """Pages that scripts may make; empty where there are none."""
+    if not n_pages:
+        return ""
+    pages = counted(n_pages, "page")
+    return f"{pages} perhaps made by scripts, which are not run: links there count as not known"
+
+
+def unarchived_in_words(n_pages: int) -> str:
+    """Pages that are not in the archive; empty where there are none."""
+    if not n_pages:
+        return ""
+    return (
+        f"{counted(n_pages, 'page')} not in the archive (noarchive, or imported without a body): "
+        "neither searched nor exported"
+    )
+
+
 def lost_in_words(lost: Mapping[str, str]) -> str:
     """Seeds that led to no page, the first few of them: `https://a.example/b: the server answered 404 (not found)`."""
     named = [_lost_seed(url, why) for url, why in list(lost.items())[:_SEEDS_NAMED]]

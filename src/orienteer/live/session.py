@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import CrawlFolderError, SeedError
+from orienteer.extract.links import SCRIPTED
 from orienteer.graph.coverage import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
@@ -56,6 +57,8 @@ class Report:
     lost_seeds: dict[str, str] = field(default_factory=dict)  # seeds that led to no page, with the reason
     n_given_up: int = 0  # pages that were not fetched because their hosts could not be reached
     has_pages: bool = True  # False: no page could be fetched at all
+    n_suspect: int = 0  # pages that scripts may make: their links count as not known
+    n_unarchived: int = 0  # pages that were read and are not in the archive, since they ask so
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
@@ -84,6 +87,7 @@ class Report:
             ("failed", figures.n_failed),
             ("blocked", figures.n_blocked),
             ("in the frontier", figures.n_frontier),
+            ("perhaps made by scripts", self.n_suspect or ""),
         ]
         return facts_html("Report of a crawl", facts)
 
@@ -308,6 +312,8 @@ def reported(ledger: Ledger, watch: Watch, why: StopReason, seeds: SeedCheck | N
         lost_seeds={} if seeds is None or ledger.epoch is not None else seeds.lost(),
         n_given_up=n_given_up,
         has_pages=seeds is None or seeds.has_pages,
+        n_suspect=ledger.database.n_unknown_because(SCRIPTED),
+        n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
     )
     ledger.folder.write_report(report.as_dict())
     return report

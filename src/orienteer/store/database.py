@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.pages.added import Additions
+from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.store.epoch_tables import PAGES_PER_BATCH
@@ -279,6 +280,19 @@ class Database(SurveyTables):
             if row is not None:
                 return UnknownLinks(*row)
         return ALL_KNOWN
+
+    def n_unknown_because(self, why: str) -> int:
+        """How many pages have links that are not known for this reason, among others."""
+        if "unknown" in self.missing_tables:
+            return 0
+        row = self._row("SELECT count(*) FROM unknown WHERE instr(why, ?) > 0", why)
+        return 0 if row is None else int(row[0])
+
+    def n_unarchived(self) -> int:
+        """How many pages that were read are not in the archive."""
+        sql = "SELECT count(*) FROM page WHERE state = ? AND outcome = ? AND archive_bytes IS NULL"
+        row = self._row(sql, int(PageState.FETCHED), str(Outcome.OK))
+        return 0 if row is None else int(row[0])
 
     # -- sessions in URLs ---------------------------------------------------------------------------------------
 

@@ -31,10 +31,12 @@ class Group(NamedTuple):
     n_duplicates: int
     n_near_duplicates: int
     n_other_names: int
+    n_unarchived: int = 0
 
 
 class DonePage(NamedTuple):
-    """What came of a page, and whether it repeats another one, exactly or nearly, or is another name of it."""
+    """What came of a page, and whether it repeats another one, exactly or nearly, or is another name of it, or is not
+    in the archive."""
 
     page: int
     state: int
@@ -42,6 +44,7 @@ class DonePage(NamedTuple):
     repeats: int
     nearly_repeats: int
     is_other_name: int
+    is_unarchived: int
 
 
 class DatabaseView(Database):
@@ -63,7 +66,7 @@ class DatabaseView(Database):
         The rows of pages that were there before may have changed in an epoch.
         """
         repeats = "duplicate_of IS NOT NULL, near_duplicate_of IS NOT NULL, page.redirect_to IS NOT NULL"
-        columns = f"id, page.state, outcome, {repeats}"
+        columns = f"id, page.state, outcome, {repeats}, page.archive_bytes IS NULL"
         yield from self._done(f"SELECT {columns} FROM page WHERE position >= ?", position)
         if position > 0:
             visited = "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.kind != ?"
