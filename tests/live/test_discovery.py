@@ -26,16 +26,12 @@ SHELL = (
 SITEMAP = "<urlset><url><loc>{}</loc></url></urlset>"
 
 
-
-
 def crawl(made: MadeSite, folder: Path, settings: Tables | None = None, **named: object) -> Report:
     with FakeWeb(made) as web:
         tables: Tables = {"crawl": {"robots": True, "guess_sitemap": True}}
         for name, table in (settings or {}).items():
             tables.setdefault(name, {}).update(table)
         return crawled(web, f"{HOST}/", folder, scope="host", settings=tables, **named)
-
-
 
 
 def paths(folder: Path) -> set[str]:
@@ -97,7 +93,9 @@ def test_a_sitemap_that_is_not_there_costs_one_request(sitemap: Answer | str, tm
         asked.append(target)
         return Answer(sitemap) if isinstance(sitemap, str) else sitemap
 
-    report = crawl(MadeSite({f"{HOST}/": "<a href=/a>a</a>", f"{HOST}/a": "leaf", f"{HOST}/sitemap.xml": answer}), tmp_path)
+    report = crawl(
+        MadeSite({f"{HOST}/": "<a href=/a>a</a>", f"{HOST}/a": "leaf", f"{HOST}/sitemap.xml": answer}), tmp_path
+    )
     assert asked == ["/sitemap.xml"]
     assert report.figures.n_fetched == 2
     assert report.figures.n_hosts_given_up == 0

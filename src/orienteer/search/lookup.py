@@ -34,11 +34,12 @@ _BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "aside": 0.3, "anchors": 
 _URL_BOOST = 0.7
 _OTHER_PLACES = 0.3
 _OTHER_FORM = 0.7  # of a word, such as without its particle
-_WHOLE_TITLE = 10.0
+_WHOLE_TITLE = 10.0  # for a title of few words; for one of more it is worth as much more
+_N_SHORT = 2
 _ADDED_BOOST = 0.4
 _N_TITLE_WORDS = 4  # with more words, they count for less in titles and links: it may be a sentence
 _STRETCH_WORDS = 4
-_STRETCH = 10.0
+_STRETCH = 30.0
 _LAST_DAY = 99_999_999
 
 
@@ -120,12 +121,14 @@ def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
             if all("text" in vocabulary.parts(way, word) for word in stretch):
                 yield Query.const_score_query(_in_a_row(field("text", way), stretch), _STRETCH)
     if texts:
-        yield Query.const_score_query(_term(NAME, name_of(" ".join(texts))), _WHOLE_TITLE)
+        worth = _WHOLE_TITLE * max(1.0, len(texts) / _N_SHORT)
+        yield Query.const_score_query(_term(NAME, name_of(" ".join(texts))), worth)
 
 
 def _stretches(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Four words in a row, the next four beginning with the last of them; none of fewer words."""
-    for start in range(0, len(words) - _STRETCH_WORDS + 1, _STRETCH_WORDS - 1):
+    """Four words in a row, the next four beginning with the last of them, to the last word; none of fewer words."""
+    last = len(words) - _STRETCH_WORDS
+    for start in (*range(0, last, _STRETCH_WORDS - 1), last) if last >= 0 else ():
         yield words[start : start + _STRETCH_WORDS]
 
 

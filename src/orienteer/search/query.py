@@ -57,9 +57,10 @@ class Clause(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A query, taken apart."""
+    """A query, taken apart; `left_out` are filters with values that nothing can be made of."""
 
     clauses: tuple[Clause, ...]
+    left_out: tuple[Clause, ...] = ()
 
     @property
     def sought(self) -> list[Clause]:
@@ -83,10 +84,16 @@ def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
     >>> [clause.field for clause in parse("price:12 foo:bar", frozenset(["price"])).clauses]
     ['price', '']
     """
-    clauses = [clause for clause in _typed(text, field_names) if holds_something(clause)][:_MAX_CLAUSES]
+    clauses: list[Clause] = []
+    left_out: list[Clause] = []
+    typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
+    for sign, name, phrase, word in _clause(field_names).findall(typed):
+        clause = Clause(phrase or word, sign, name.lower(), bool(phrase))
+        (clauses if _holds_something(clause) else left_out).append(clause)
+    del clauses[_MAX_CLAUSES:]
     if sum(clause.field == "" for clause in clauses) >= SENTENCE_WORDS:
         clauses = [_without_sign(clause) for clause in clauses]
-    return Ask(tuple(clauses))
+    return Ask(tuple(clauses), tuple(clause for clause in left_out if clause.field in FILTERS))
 
 
 def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -96,45 +103,45 @@ def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ..
     ('The quote before “red apple” is not closed.', 'There is no field “price”: it is looked for as a word.')
     """
     typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
-    found = list(wrong_values(text, field_names))
-    if not found and not parse(typed, field_names).clauses:
+    ask = parse(typed, field_names)
+    found = list(wrong_values(ask))
+    if not found and not ask.clauses:
         found.append("There is no word to look for." if typed.strip() else "The query is empty: type some words.")
     if typed.count('"') % 2:
         after = typed.rpartition('"')[2].strip()[:60]
-        found.append(f"The quote before “{after}” is not closed." if after else "The last quote opens nothing.")
+        found.append(f"The quote before “{after}” is not closed." if after else "The last quote is not closed.")
     known = {*FIELDS, *field_names}
     unknown = [name for name in _FIELD_LIKE.findall(typed) if name.lower() not in known]
     found += [f"There is no field “{name}”: it is looked for as a word." for name in dict.fromkeys(unknown)]
     return tuple(found)
 
 
-def wrong_values(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Filters that are left out, since nothing can be made of their values, a sentence each.
+def wrong_values(ask: Ask) -> tuple[str, ...]:
+    """What is said of filters that are left out, a sentence each.
 
-    >>> wrong_values("before:20x5 type:pfd")
-    ('“before:20x5” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out.', \
-'There is no type “pfd”: it is left out. Types are html, pdf, text, docx, odt, pptx, xlsx, epub, feed.')
+    >>> wrong_values(parse("before:20x5"))
+    ('“before:20x5” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out.',)
     """
-    found = []
-    for clause in _typed(text, field_names):
-        if holds_something(clause):
-            continue
-        if clause.field in ("before", "after"):
-            found.append(f"“{clause}” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out.")
-        elif clause.field == "type":
-            found.append(f"There is no type “{clause.text}”: it is left out. Types are {', '.join(TYPES)}.")
-        elif clause.field == "lang":
-            found.append(f"“{clause}” is no language, such as en or de: it is left out.")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(map(_wrong_value, ask.left_out)))
 
 
+def _wrong_value(clause: Clause) -> str:
+    if clause.field in ("before", "after"):
+        return f"“{clause}” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out."
+    if clause.field == "type":
+        return f"There is no type “{clause.text}”: it is left out. Types are {', '.join(TYPES)}."
+    kind = {"lang": "language, such as en or de", "tag": "tag"}.get(clause.field, "name of a host")
+    return f"“{clause}” is no {kind}: it is left out."
+
+
+@lru_cache(maxsize=256)
 def place_of(text: str) -> tuple[str, str]:
     """The host that a text names, as URLs have it, and what follows."""
     name, _, path = text.rpartition("://")[2].partition("/")
     return host_of(f"http://{name}/"), path
 
 
-def holds_something(clause: Clause) -> bool:
+def _holds_something(clause: Clause) -> bool:
     """Whether anything can be looked for by it."""
     if clause.field in ("site", "host"):
         return bool(place_of(clause.text)[0])
@@ -147,15 +154,6 @@ def holds_something(clause: Clause) -> bool:
     if clause.field == "tag":
         return bool(tag_term(clause.text))
     return bool(words_of(clause.text, PLAIN))
-
-
-def _typed(text: str, field_names: frozenset[str]) -> list[Clause]:
-    """All that was typed, whatever can be made of it."""
-    typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
-    return [
-        Clause(phrase or word, sign, name.lower(), bool(phrase))
-        for sign, name, phrase, word in _clause(field_names).findall(typed)
-    ]
 
 
 def _without_sign(clause: Clause) -> Clause:

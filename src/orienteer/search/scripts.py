@@ -179,7 +179,9 @@ def written_forms(word: str) -> tuple[str, ...]:
     >>> written_forms("كتاب")[0]
     'الكتاب'
     """
+    if word.isascii():
+        return ()
     bare = prepared(word)
-    if not word.isascii() and _ARABIC_WORD.fullmatch(bare):
+    if _ARABIC_WORD.fullmatch(bare):
         return tuple(article + bare for article in _WITH_ARTICLE)
     return other_forms(word)

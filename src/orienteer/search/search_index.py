@@ -239,7 +239,7 @@ class SearchIndex:
             total=total,
             hits=hits,
             relaxed=relaxed,
-            hints=(wrong_values if total else hints)(words, view.vocabulary.field_names),
+            hints=wrong_values(ask) if total else hints(words, view.vocabulary.field_names),
             suggestion=self._suggestion(view, ask) if relaxed or total <= _FEW else None,
             related=self._related(view, best, n_related) if n_related else (),
             elapsed_s=time.perf_counter() - began,

@@ -23,7 +23,8 @@ _TITLE_WITHIN_CHARS = 2_000
 _MIN_TITLE_CHARS = 5  # of a part of a title; shorter ones, such as "The", are no titles
 _MAX_LEAD_CHARS = 100  # the same, where the snippet begins with a block or a sentence that way
 _SENTENCE_END = re.compile(r"[.!?]\s+(?=[^\W\d_a-z])|[。！？]")
-_REST = re.compile(rf"(?:[^\W_]|[{WORD_MARKS}])*")  # of a word
+_REST = re.compile(rf"[^\W_]*(?:[{WORD_MARKS}]+[^\W_]*)*")  # of a word
+_INSIDE = frozenset(WORD_MARKS)
 _BETWEEN = "\ud800"  # half of a pair, which stands in no text
 
 
@@ -112,7 +113,7 @@ class Marker:
             at, n_left = find(start), _MAX_MARKS
             while at >= 0 and n_left:
                 end = at + n_chars
-                if at == 0 or not (lower[at - 1].isalnum() or lower[at - 1] in WORD_MARKS):
+                if at == 0 or not (lower[at - 1].isalnum() or lower[at - 1] in _INSIDE):
                     end = _REST.match(lower, end).end()  # type: ignore[union-attr]  # it always matches, if only nothing
                     if stem := stem_of[text[at:end]]:
                         marks.append((at, end, stem))
@@ -193,12 +194,14 @@ def _after_title(blocks: str, title: str) -> int:
 
     What stands before, such as a menu, is not what the page is about.
     """
-    name, at = " ".join(title.split()).casefold(), 0
-    while name and (end := blocks.find("\n", at, _TITLE_WITHIN_CHARS)) >= 0:
-        block = blocks[at:end].strip().casefold()
+    name = " ".join(title.split()).lower()
+    lead, key = "\n" + blocks[:_TITLE_WITHIN_CHARS].lower(), "\n" + name[:_MIN_TITLE_CHARS]
+    at = lead.find(key) if name else -1
+    while at >= 0 and (end := lead.find("\n", at + 1)) >= 0:
+        block = lead[at:end].strip()
         if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
-            return end + 1
-        at = end + 1
+            return end
+        at = lead.find(key, end)
     return 0
 
 

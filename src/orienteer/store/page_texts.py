@@ -33,7 +33,7 @@ from orienteer.store.failures import explained
 
 _FORMAT = 0x4F720004  # of this database, and of what the text index beside it makes of its pages
 MAKE_ANEW = "rebuild it with `orienteer index DIR --rebuild`"
-LEAD_CHARS = 4_000
+LEAD_CHARS = 3_000
 _MAX_LINK_TEXTS = 20  # texts of links that are kept in mind of one page
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
