@@ -30,6 +30,16 @@ _NAMES = {media_type: name for name, media_types in TYPES.items() for media_type
 _DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?", re.ASCII)
 
 
+def type_name(media_type: str) -> str:
+    """The name that people give a media type; "" where they give none.
+
+    >>> type_name("application/pdf"), type_name("text/html"), type_name("image/png")
+    ('pdf', 'html', '')
+    """
+    kind = media_type.partition(";")[0].strip().lower()
+    return _NAMES.get(kind, "" if kind else "html")
+
+
 def type_terms(media_type: str) -> tuple[str, ...]:
     """What a page of this media type is found by; one that states none was read as HTML.
 
@@ -37,8 +47,7 @@ def type_terms(media_type: str) -> tuple[str, ...]:
     (('application/pdf', 'pdf'), ('html',))
     """
     kind = media_type.partition(";")[0].strip().lower()
-    name = _NAMES.get(kind, "" if kind else "html")
-    return tuple(term for term in (kind, name) if term)
+    return tuple(term for term in (kind, type_name(kind)) if term)
 
 
 def type_term(text: str) -> str:
