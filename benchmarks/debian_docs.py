@@ -6,15 +6,13 @@ one; what is served of them are their HTML pages.
 
 from __future__ import annotations
 
-import io
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.search_web import File, SearchWeb, directory
+from benchmarks.search_web import File, SearchWeb, written_files
 
 _KEPT = Path(tempfile.gettempdir()) / "orienteer-debian-docs"
 
@@ -55,11 +53,4 @@ def pages_of(manual: Manual) -> Iterator[File]:
 
 def written_site(path: Path, manuals: Iterable[Manual]) -> SearchWeb:
     """An archive with all of them, and a directory that leads to every page."""
-    pages = [page for manual in manuals for page in pages_of(manual)]
-    names = [name for name, _ in pages]
-    with tarfile.open(path, "w") as tar:
-        for name, body in (*pages, *directory(names)):
-            entry = tarfile.TarInfo(name)
-            entry.size = len(body)
-            tar.addfile(entry, io.BytesIO(body))
-    return SearchWeb(path, list(dict.fromkeys(manual.host for manual in manuals)), len(names), 0)
+    return written_files(path, dict(page for manual in manuals for page in pages_of(manual)))

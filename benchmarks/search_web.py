@@ -136,6 +136,21 @@ def crawl(web: SearchWeb, folder: Path) -> None:
         live_crawl(seeds, folder, scope="host", policy="breadth-first", settings=_hasty(served.address))
 
 
+def crawl_set(name: str, folder: Path) -> None:
+    """Crawl all pages of a data set."""
+    crawl(written_files(folder.with_suffix(".tar"), dict(real_pages(name))), folder)
+
+
+def written_files(path: Path, files: dict[str, bytes]) -> SearchWeb:
+    """Write an archive of these files, all pages, and a directory that leads to every one."""
+    with tarfile.open(path, "w") as tar:
+        for name, body in (*files.items(), *directory(list(files))):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(body)
+            tar.addfile(entry, io.BytesIO(body))
+    return SearchWeb(path, list(dict.fromkeys(name.partition("/")[0] for name in files)), len(files), 0)
+
+
 def crawl_site(archive: Path, seed: str, folder: Path) -> None:
     """Crawl a host that is in an archive."""
     with served_elsewhere(PageSite, str(archive)) as served:

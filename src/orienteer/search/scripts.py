@@ -20,7 +20,8 @@ from functools import lru_cache
 
 TURKISH = "tr"
 
-_UNSEEN = "\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff"  # soft hyphen, joiners, marks of direction
+# Soft hyphen, joiners, marks of direction.
+_UNSEEN = "\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _BREAK = "\u200b"  # a place between two words that nobody sees
 # By script, the bytes that its characters begin with in UTF-8; among E0 and E1 are those of India and of Thai.
 _MARKS, _GREEK, _CYRILLIC, _HEBREW = bytes((0xCC, 0xCD)), bytes((0xCE, 0xCF)), bytes((0xD0, 0xD1)), bytes((0xD6, 0xD7))
