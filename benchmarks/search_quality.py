@@ -158,8 +158,17 @@ def ours(folder: Path, asked: dict[str, list[Query]]) -> Callable[[], Any]:
 
 
 def fts5(folder: Path, asked: dict[str, list[Query]]) -> Callable[[], Any]:
+    return _fts5(folder, asked, "porter unicode61")
+
+
+def fts5_plain(folder: Path, asked: dict[str, list[Query]]) -> Callable[[], Any]:
+    """Without a stemmer."""
+    return _fts5(folder, asked, "unicode61")
+
+
+def _fts5(folder: Path, asked: dict[str, list[Query]], tokenizer: str) -> Callable[[], Any]:
     database = sqlite3.connect(":memory:")
-    database.execute("CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, title, text, tokenize='porter unicode61')")
+    database.execute(f"CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, title, text, tokenize='{tokenizer}')")
     rows = ((page.url, page.title, page.text) for page in texts_of(folder))
     database.executemany("INSERT INTO page VALUES (?, ?, ?)", rows)
     sql = f"SELECT url FROM page WHERE page MATCH ? ORDER BY rank LIMIT {_N_SHOWN}"

@@ -2,7 +2,8 @@
 
 page      a row per page that was read: its words as they are shown and indexed, and the texts of its links. `stamp`
           tells which content that was, so that a page is read again only when it has changed. Lines of the main text
-          stand apart from the others (menus, notices); `mask` says which they were, `scores` why (see `lines`)
+          stand apart from the others (menus, notices); `mask` says which they were, `scores` why (see `lines`), and
+          `basis` by what knowledge of the host they were told
 anchor    the texts of links by the pages they lead to; they come and go with the pages they stand on
 
 All of it is derived from the archive. It is committed before the text index learns of it: a search that finds a page
@@ -42,7 +43,7 @@ CREATE TABLE page (
     id INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, url TEXT NOT NULL, time REAL NOT NULL, type TEXT NOT NULL,
     language TEXT NOT NULL, published TEXT NOT NULL, changed TEXT NOT NULL, title TEXT NOT NULL, headings TEXT NOT NULL,
     lead BLOB NOT NULL, rest BLOB NOT NULL, aside BLOB NOT NULL, mask BLOB NOT NULL, scores BLOB NOT NULL,
-    anchors BLOB NOT NULL
+    anchors BLOB NOT NULL, basis INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX page_url ON page (url);
 CREATE TABLE anchor (target INTEGER, text TEXT, source INTEGER, PRIMARY KEY (target, text, source)) WITHOUT ROWID;
@@ -170,13 +171,22 @@ class PageTexts:
             row = self._connection.execute(sql, (int(page),)).fetchone()
             return _lines(PackedText(*row)) if row is not None else Lines([], b"")
 
-    def set_main(self, page: int, is_main: NDArray[np.bool_]) -> None:
-        """From now on these of the lines of a page are its main text."""
-        lines, scores = self.lines(page)
-        packed = packed_text(lines, scores, is_main)
-        sql = "UPDATE page SET lead = ?, rest = ?, aside = ?, mask = ?, scores = ? WHERE id = ?"
+    def judged(self) -> list[tuple[int, int, str, int]]:
+        """All pages, in increasing order: their stamps, their URLs, and by what their main text was told."""
+        with _explained(self.path):
+            return self._connection.execute("SELECT id, stamp, url, basis FROM page ORDER BY id").fetchall()
+
+    def set_main(self, judged: Iterable[tuple[int, NDArray[np.bool_] | None]], basis: int) -> None:
+        """From now on these of the lines of these pages are main text, as told by this; None: they stay as they are."""
+        all_of_it = "UPDATE page SET lead = ?, rest = ?, aside = ?, mask = ?, scores = ?, basis = ? WHERE id = ?"
         with _explained(self.path), self._transaction():
-            self._connection.execute(sql, (*packed, int(page)))
+            for page, is_main in judged:
+                self._connection.execute("UPDATE page SET basis = ? WHERE id = ?", (basis, int(page)))
+                if is_main is not None:
+                    lines, scores = self.lines(page)
+                    packed = packed_text(lines, scores, is_main if is_main.any() else None)
+                    if packed.mask != self.mask(page):
+                        self._connection.execute(all_of_it, (*packed, basis, int(page)))
 
     def n_by_language(self) -> dict[str, int]:
         with _explained(self.path):
@@ -232,7 +242,7 @@ class PageTexts:
                     rows = [(target, text, int(page)) for target, text in said]
                     many("DELETE FROM anchor WHERE target = ? AND text = ? AND source = ?", rows)
                 execute("DELETE FROM page WHERE id = ?", (int(page),))
-            many(f"INSERT INTO page VALUES ({', '.join('?' * 16)})", [_stored(page) for page in new])
+            many(f"INSERT INTO page VALUES ({', '.join('?' * 16)}, 0)", [_stored(page) for page in new])
             anchors = sorted({(target, text, page.id) for page in new for target, text in page.anchors})
             many("INSERT INTO anchor VALUES (?, ?, ?)", anchors)  # in the order of the table: it is written once
 
