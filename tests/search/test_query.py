@@ -47,6 +47,12 @@ class Everything(Vocabulary):
         self.ways = ("en", "de", "plain")
         self.has_added = True
 
+    def is_title(self, name: str) -> bool:
+        return False
+
+    def is_in_url(self, word: str) -> bool:
+        return True
+
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         return PARTS
 

@@ -6,7 +6,7 @@ least. The best place counts, and a share of the others. Besides:
     the title         has all of the words, or no others: the shorter the query, the likelier a title was meant
     words in a row    of the main text: whoever pastes a sentence is looking for it. Stretches of four words count, each
                       the same on pages of any length, so that neither long pages win nor short ones, and a word that
-                      was changed spoils only its stretches
+                      was changed spoils only its stretches. A query that is a title is no sentence
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _query(clause: Clause, vocabulary: Vocabulary, boosts: dict[str, float]) -> 
             found += [Query.boost_query(query, _OTHER_FORM) for query in _in_places(form, vocabulary, used)]
     if not clause.field:
         words = words_of(clause.text, PLAIN)
-        found += [Query.boost_query(_in_a_row("url", words), _URL_BOOST)]
+        found += [Query.boost_query(_in_a_row("url", words), _URL_BOOST)] if vocabulary.is_in_url(words[0]) else []
         found += [Query.boost_query(_in_a_row(ADDED, words), _ADDED_BOOST)] if vocabulary.has_added else []
     return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
 
@@ -113,16 +113,19 @@ def _in_places(text: str, vocabulary: Vocabulary, boosts: dict[str, float]) -> l
 def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
     """What a title is worth besides that has all of the words, and one that has no others; words in a row."""
     texts = ask.texts
-    for way in vocabulary.ways if texts else ():
+    if not texts:
+        return
+    name = name_of(" ".join(texts))
+    is_title = vocabulary.is_title(name)
+    if is_title:
+        yield Query.const_score_query(_term(NAME, name), _WHOLE_TITLE * max(1.0, len(texts) / _N_SHORT))
+    for way in vocabulary.ways:
         rows = [words_of(text, way) for text in texts]
         if all(words and "title" in vocabulary.parts(way, words[0]) for words in rows):
             yield Query.boolean_query([(Occur.Must, _in_a_row(field("title", way), words)) for words in rows])
-        for stretch in _stretches([word for words in rows for word in words]):
+        for stretch in () if is_title else _stretches([word for words in rows for word in words]):
             if all("text" in vocabulary.parts(way, word) for word in stretch):
                 yield Query.const_score_query(_in_a_row(field("text", way), stretch), _STRETCH)
-    if texts:
-        worth = _WHOLE_TITLE * max(1.0, len(texts) / _N_SHORT)
-        yield Query.const_score_query(_term(NAME, name_of(" ".join(texts))), worth)
 
 
 def _stretches(words: Sequence[str]) -> Iterator[Sequence[str]]:
