@@ -208,9 +208,7 @@ class PageTexts:
         with _explained(self.path):
             with self._lock:
                 rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
-            return {
-                row[0]: PageText(*row[:10], _unpacked(row[10]) + _unpacked(row[11]), _unpacked(row[12])) for row in rows
-            }
+            return {row[0]: _page_text(row) for row in rows}
 
     def id_of(self, url: str) -> int | None:
         """The page with this URL."""
