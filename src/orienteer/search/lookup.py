@@ -34,8 +34,7 @@ _BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "aside": 0.3, "anchors": 
 _URL_BOOST = 0.7
 _OTHER_PLACES = 0.3
 _OTHER_FORM = 0.7  # of a word, such as without its particle
-_WHOLE_TITLE = 10.0  # for a title of few words; for one of more it is worth as much more
-_N_SHORT = 2
+_WHOLE_TITLE = 10.0  # for a title of one word or two, and for each word more
 _ADDED_BOOST = 0.4
 _N_TITLE_WORDS = 4  # with more words, they count for less in titles and links: it may be a sentence
 _STRETCH_WORDS = 4
@@ -118,7 +117,7 @@ def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
     name = name_of(" ".join(texts))
     is_title = vocabulary.is_title(name)
     if is_title:
-        yield Query.const_score_query(_term(NAME, name), _WHOLE_TITLE * max(1.0, len(texts) / _N_SHORT))
+        yield Query.const_score_query(_term(NAME, name), _WHOLE_TITLE * max(1, len(texts) - 1))
     for way in vocabulary.ways:
         rows = [words_of(text, way) for text in texts]
         if all(words and "title" in vocabulary.parts(way, words[0]) for words in rows):
