@@ -58,6 +58,8 @@ SLOW = [
     "soak",
     "maximal",
     "search",
+    "search_quality",
+    "search_languages",
     "index_pool",
 ]
 HEAD = """# Results

@@ -106,12 +106,13 @@ def written_web(path: Path, n_pages: int) -> SearchWeb:
             write(part)
         hosts = list(dict.fromkeys(name.partition("/")[0] for name in names))
         n_made = len(names) - n_real
-        for page in _directory(list(names)):
+        for page in directory(list(names)):
             write(page)
     return SearchWeb(path, hosts, n_real, n_made)
 
 
-def _directory(names: list[str]) -> Iterator[File]:
+def directory(names: list[str]) -> Iterator[File]:
+    """Pages that lead to all of these."""
     lists = [names[start : start + _LINKS_PER_LIST] for start in range(0, len(names), _LINKS_PER_LIST)]
     yield f"{_DIRECTORY}/index.html", _links([f"{_DIRECTORY}/{number}.html" for number in range(len(lists))])
     for number, listed in enumerate(lists):
@@ -133,6 +134,21 @@ def crawl(web: SearchWeb, folder: Path) -> None:
     seeds = [f"http://{host}/" for host in (_DIRECTORY, *web.hosts)]
     with served_elsewhere(PageSite, str(web.path)) as served:
         live_crawl(seeds, folder, scope="host", policy="breadth-first", settings=_hasty(served.address))
+
+
+def crawl_set(name: str, folder: Path) -> None:
+    """Crawl all pages of a data set."""
+    crawl(written_files(folder.with_suffix(".tar"), dict(real_pages(name))), folder)
+
+
+def written_files(path: Path, files: dict[str, bytes]) -> SearchWeb:
+    """Write an archive of these files, all pages, and a directory that leads to every one."""
+    with tarfile.open(path, "w") as tar:
+        for name, body in (*files.items(), *directory(list(files))):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(body)
+            tar.addfile(entry, io.BytesIO(body))
+    return SearchWeb(path, list(dict.fromkeys(name.partition("/")[0] for name in files)), len(files), 0)
 
 
 def crawl_site(archive: Path, seed: str, folder: Path) -> None:

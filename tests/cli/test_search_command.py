@@ -69,9 +69,11 @@ def test_what_was_not_found(crawl: HandmadeCrawl) -> None:
         "": "The query is empty: type some words.",
         '"orchrad': "The quote before “orchrad” is not closed.",
         "foo:orchrad": "There is no field “foo”: it is looked for as a word.",
+        "before:20x5": "“before:20x5” is no date",
     }.items():
         out = orienteer("search", crawl.path, query).stdout
         assert hint in out
+        assert "Nothing found." not in out
         assert "What can be asked for: words," in out
     some = orienteer("search", crawl.path, "apple submarine").stdout
     assert "No page has all of the words" in some

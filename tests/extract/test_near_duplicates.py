@@ -115,6 +115,19 @@ def test_chinese_and_japanese_need_no_spaces():
     assert 0.8 < similarity(first, second) < 1
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("นักเรียนอ่านหนังสือในห้องสมุดทุกวันและเขียนจดหมายถึงเพื่อน", "ตลาดเปิดตั้งแต่เช้าจนถึงค่ำขายผลไม้และปลาสดจากทะเล"),
+        ("សិស្សអានសៀវភៅនៅក្នុងបណ្ណាល័យជារៀងរាល់ថ្ងៃ", "ផ្សារបើកពីព្រឹកដល់ល្ងាចលក់ផ្លែឈើនិងត្រី"),
+    ],
+)
+def test_thai_and_khmer_need_no_spaces(one, other):
+    first, changed, second = signature(one), signature(one + one[:3]), signature(other)
+    assert None not in (first, changed, second)
+    assert similarity(first, changed) > NEAR > 0.5 > similarity(first, second)
+
+
 def test_a_signature_does_not_change_between_runs():
     # Signatures are kept in crawl folders: should this fail with a new version of rensa, they must be made anew.
     found = signature(" ".join(f"word{k}" for k in range(100)))

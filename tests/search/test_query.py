@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.search.indexing import update_index
-from orienteer.search.query import MAX_QUERY_CHARS, built, parse
+from orienteer.search.lookup import built
+from orienteer.search.query import MAX_QUERY_CHARS, parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.text_index import PARTS
 from orienteer.search.vocabulary import Vocabulary
@@ -44,7 +45,13 @@ class Everything(Vocabulary):
 
     def __init__(self) -> None:
         self.ways = ("en", "de", "plain")
-        self.knows_added = True
+        self.has_added = True
+
+    def is_title(self, name: str) -> bool:
+        return False
+
+    def is_in_url(self, word: str) -> bool:
+        return True
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         return PARTS

@@ -109,13 +109,14 @@ def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:
         assert len(database.epochs()) == 1
 
 
-def test_it_is_indexed_anew_without_reading_its_pages_again(old: Path) -> None:
+def test_it_is_indexed_anew(old: Path) -> None:
     before = digest(old)
-    report = ori.update_index(old)
-    assert report.was_old
-    assert (report.n_read, report.n_added, report.n_replaced) == (0, report.n_pages, 0)
+    for use in (ori.update_index, ori.SearchIndex.open):
+        with pytest.raises(CrawlFolderError, match="written by another version of Orienteer; rebuild it with"):
+            use(old)
+    report = ori.update_index(old, rebuild=True)
+    assert report.n_read == report.n_added == report.n_pages
     again = ori.update_index(old)
-    assert not again.was_old
     assert (again.n_added, again.n_replaced, again.n_removed) == (0, 0, 0)
     assert ori.SearchIndex.open(old).search("site:h5.test").total > 0
     assert digest(old) == before

@@ -44,8 +44,6 @@ def print_report(report: IndexReport) -> None:
     out = display.console()
     changed = report.n_added or report.n_replaced or report.n_removed
     out.print(f"{counted(report.n_pages, 'page')} can be searched." + ("" if changed else " Nothing had changed."))
-    if report.was_old:
-        out.print("The index was of an older format: it was written anew.")
     rows = facts_grid()
     if changed:
         kinds = (("added", report.n_added), ("replaced", report.n_replaced), ("removed", report.n_removed))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from orienteer.search.search_index import Hit, Results
 
 _MAX_TITLE, _MAX_URL = 150, 300
-_SYNTAX = 'words, "a phrase", +must -not, site: host: title: url: lang:'
+_SYNTAX = 'words, "a phrase", +must -not, site: host: title: url: lang: type:pdf before:2025 after:2024-06'
 _ORDERS = {"text": "by words", "local": "by links in this crawl", "global": "by links of the whole web"}
 
 
@@ -60,7 +60,8 @@ def print_results(results: Results) -> None:
     from orienteer.cli.wording import plain
 
     out = display.console()
-    out.print(Text(_summary(results), "dim"))
+    if results.total or not results.hints:
+        out.print(Text(_summary(results), "dim"))
     for hint in results.hints:
         out.print(Text(plain(hint)))
     if results.hints:
@@ -128,7 +129,7 @@ def _facts(hit: Hit, results: Results) -> str:
         for name, place in hit.positions.items()
         if place is not None and name != results.rank
     ]
-    facts = [", ".join(places)]
+    facts = [*_said_of(hit), ", ".join(places)]
     if hit.page_number is not None:
         facts.insert(0, f"page {hit.page_number:,}")
     if hit.relevance is not None:
@@ -136,6 +137,15 @@ def _facts(hit: Hit, results: Results) -> str:
     if hit.n_duplicates:
         facts.append(f"{counted(hit.n_duplicates, 'more page')} with the same text")
     return "; ".join(fact for fact in facts if fact)
+
+
+def _said_of(hit: Hit) -> list[str]:
+    """When it was published or changed, and what it is, if it is no HTML."""
+    from orienteer.search.page_facts import type_name
+
+    dates = (("published", hit.published), ("changed", "" if hit.published else hit.changed))
+    kind = type_name(hit.type)
+    return [kind] * (kind not in ("", "html")) + [f"{what} {date}" for what, date in dates if date]
 
 
 def _names(results: Results) -> list[str]:

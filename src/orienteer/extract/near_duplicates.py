@@ -50,7 +50,8 @@ def digest(content: bytes) -> bytes:
 def signature(text: str) -> bytes | None:
     """The MinHash signature of a text, 512 bytes; None for a text that is too short to judge.
 
-    Case, punctuation and white space do not count. A character of Chinese or Japanese is a word.
+    Case, punctuation and white space do not count. A character of Chinese, Japanese, Thai, Lao, Khmer or Burmese is a
+    word: they have no spaces between words.
     """
     letters = np.frombuffer(text.encode(errors="replace"), np.uint8)
     hashes = np.empty(len(letters) // 2 + 1, np.uint64)
@@ -113,12 +114,24 @@ def _word_end(letters: Any, start: Any) -> Any:
                 break
         elif byte == 0xC2 or byte == 0xE2:
             break
-        elif 0xE3 <= byte <= 0xE9:  # U+3000 to U+9FFF: Chinese and Japanese
+        elif 0xE0 <= byte <= 0xE9 and _is_sign(letters, i):
             if i == start:
                 i = min(i + 3, len(letters))
             break
         i += 1
     return i
+
+
+@kernel
+def _is_sign(letters: Any, i: Any) -> Any:
+    """Whether a character of three bytes begins here that is a word: of a script without spaces."""
+    byte = letters[i]
+    if byte >= 0xE3:  # U+3000 to U+9FFF: Chinese and Japanese
+        return True
+    following = letters[i + 1] if i + 1 < len(letters) else 0
+    if byte == 0xE0:
+        return 0xB8 <= following <= 0xBB  # Thai, Lao
+    return byte == 0xE1 and (0x80 <= following <= 0x82 or 0x9E <= following <= 0x9F)  # Burmese, Khmer
 
 
 @kernel

@@ -57,6 +57,7 @@ class Page:
     fields: PageFields = NO_FIELDS  # where they were asked for
     blocks: list[Block] = field(default_factory=list)  # the lines of the text with what they are, where asked for
     base: str = ""  # the URL that references in blocks start from
+    line_scores: bytes = b""  # for each line of the text how surely it is main text, 0 to 255, which it is from 128 on
 
     @property
     def is_suspect(self) -> bool:

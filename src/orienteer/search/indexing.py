@@ -57,9 +57,8 @@ _PAGES_PER_TRANSACTION = 500
 @dataclass(frozen=True)
 class IndexReport:
     """What indexing came to. `n_read` pages were read from the archive, `n_replaced` had another content, other links
-    to them or other additions than before; `position` is that of the crawl that the index is of. `was_old`: an older
-    version had made the text index, and it was written anew. `n_skipped` pages could not be read: processes died of
-    them."""
+    to them or other additions than before; `position` is that of the crawl that the index is of. `n_skipped` pages
+    could not be read: processes died of them."""
 
     folder: Path
     n_pages: int
@@ -70,7 +69,6 @@ class IndexReport:
     n_removed: int
     has_global_rank: bool
     position: int
-    was_old: bool
     size_bytes: int
     elapsed_s: float
     cpu_s: float
@@ -169,9 +167,6 @@ class _Indexing:
         if rebuild or not (self._index / "meta.json").exists():
             remove_index(self._index, kept=(LOCK,))
         estimated = self._crawl.read_ranks()
-        was_old = not self._text_index().knows_added
-        if was_old:
-            self._remove_text_index()
         with PageTexts(self._index / TEXTS) as texts:
             n_read, n_skipped, wanted = self._read(texts)
             counts = self._write(texts, wanted)
@@ -190,7 +185,6 @@ class _Indexing:
             **counts._asdict(),
             has_global_rank=estimated is not None,
             position=self._survey.next_position(),
-            was_old=was_old,
             size_bytes=sum(path.stat().st_size for path in self._index.iterdir()),
             elapsed_s=time.monotonic() - began,
             cpu_s=cpu_time_s() - cpu,
@@ -289,7 +283,7 @@ class _Indexing:
         for n_done, page in enumerate(wanted.pages.tolist()):
             link_texts = texts.link_texts((page, *others.get(page, ())))
             added = self._survey.added(page)
-            facts = (content[n_done], link_texts) if added is None else (content[n_done], link_texts, added.to_json())
+            facts = (content[n_done], texts.mask(page), link_texts, None if added is None else added.to_json())
             yield _Stamped(page, stamp_of(*facts), link_texts, added)
             self._progress("indexing", n_done, len(wanted.pages))
 

@@ -6,8 +6,12 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from orienteer.errors import MissingExtraError
 from orienteer.extract.language import detected
@@ -16,8 +20,9 @@ from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import Archived, page_reading
 from orienteer.search.paged import collapsed
 from orienteer.store.page_row import PageRow
-from orienteer.store.page_texts import NewText, packed_text
+from orienteer.store.page_texts import NewText, PackedText, packed_text
 
+MAIN = 128  # the score of a line from which on it is main text
 _MAX_CHARS = 1_000_000
 _MAX_ANCHOR_CHARS = 100
 _HAS_WORD = re.compile(r"\w")
@@ -65,9 +70,11 @@ class Said(NamedTuple):
     """What a page says, as the index keeps it, and its links with words to them."""
 
     language: str
+    published: str
+    changed: str
     title: str
     headings: str
-    text: tuple[bytes, bytes]
+    text: PackedText
     anchors: list[tuple[str, str]]
 
 
@@ -82,12 +89,15 @@ def index_reading(folder: Path) -> Iterator[Callable[[ToRead], Said]]:
 def _said(wanted: ToRead, content: Page, languages: Languages) -> Said:
     anchors = [(link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)]
     if wanted.noindex:
-        return Said("", "", "", packed_text(""), anchors)
+        return Said("", "", "", "", "", packed_text([""]), anchors)
+    lines, scores = _lines(encodable(content.text[:_MAX_CHARS]), content.line_scores)
     return Said(
         language=wanted.language or content.language or languages.of(content.text),
+        published=content.fields.published,
+        changed=content.fields.changed,
         title=encodable(content.title),
         headings=encodable("\n".join(content.headings)),
-        text=packed_text(_blocks(encodable(content.text[:_MAX_CHARS]))),
+        text=packed_text(lines, scores, main_lines(scores)),
         anchors=anchors,
     )
 
@@ -100,7 +110,7 @@ def to_read(page: PageRow, url: str) -> ToRead:
 def page_text(page: PageRow, url: str, said: Said, seen: SeenUrls) -> NewText:
     """What a page says, with those of its links that the crawl knows; `seen` numbers them."""
     anchors = _known_anchors(page, said.anchors, seen)
-    return NewText(page.id, content_stamp(page), url, page.time, *said[:-1], anchors)
+    return NewText(page.id, content_stamp(page), url, page.time, page.content_type, *said[:-1], anchors)
 
 
 def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls) -> list[tuple[int, str]]:
@@ -111,9 +121,20 @@ def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls
     return [(target, text) for target, (_, text) in zip(targets.tolist(), anchors, strict=True) if target in known]
 
 
-def _blocks(text: str) -> str:
-    """A block of a page on each line, its words with single spaces between them."""
-    return "\n".join(filter(None, map(collapsed, text.split("\n"))))
+def _lines(text: str, scores: bytes) -> tuple[list[str], bytes]:
+    """The lines of a page that hold something, with single spaces between their words, and their scores."""
+    lines = [collapsed(line) for line in text.split("\n")]
+    if len(scores) < len(lines):  # unknown
+        return [line for line in lines if line], b""
+    return [line for line in lines if line], bytes(compress(scores, lines))
+
+
+def main_lines(scores: bytes) -> NDArray[np.bool_] | None:
+    """Which lines are main text by their scores alone; None: all of them, as far as one knows."""
+    if not scores:
+        return None
+    is_main = np.frombuffer(scores, np.uint8) >= MAIN
+    return is_main if is_main.any() else None
 
 
 def encodable(text: str) -> str:

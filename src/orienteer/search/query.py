@@ -1,4 +1,4 @@
-"""What a person types, and what is looked up.
+"""What a person types.
 
     words                 all of them stand on the page, in any form and place (if no page has all: some of them)
     "two words"           in a row
@@ -7,42 +7,35 @@
     site:example.org      pages of a site; site:example.org/docs of a part of it
     host:www.example.org  pages of one host
     lang:de               pages in a language
+    type:pdf              files of a type: html, pdf, text, docx, odt, pptx, xlsx, epub, feed, or a media type
+    before:2025           published before 2025, or changed, where nothing is said of when it was published
+    after:2024-06         in June 2024 or later
     tag:shop              pages that a page hook gave this tag
     price:12              pages with this value, or this word, in a field of this name that a page hook added
 
-Anything may be typed: what makes no sense as a rule is looked for as words, and what holds no word is left out.
+Anything may be typed: what makes no sense as a rule is looked for as words, and what holds no word is left out. Eight
+words or more are a sentence that somebody has pasted: there + and - are no rules, but text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-import tantivy
-from tantivy import Occur, Query
-
 from orienteer.extract.language import primary_language
-from orienteer.search.added_terms import tag_term, value_term, word_terms
-from orienteer.search.text_index import ADDED, NAME, TAG, VALUE, field, name_of, schema
-from orienteer.search.vocabulary import Vocabulary
+from orienteer.search.added_terms import tag_term
+from orienteer.search.page_facts import TYPES, date_number, type_term
 from orienteer.search.words import PLAIN, words_of
-from orienteer.url import host_of, site_of
+from orienteer.url import host_of
 
 MAX_QUERY_CHARS = 1000  # what follows is not looked at
+SENTENCE_WORDS = 8
+FIELDS = ("site", "host", "lang", "type", "before", "after", "title", "url", "tag")
+FILTERS = ("site", "host", "lang", "type", "before", "after", "tag")  # they decide which pages, not how good they are
 _MAX_CLAUSES = 32
-_MAX_WORDS_IN_A_ROW = 32
-
-# What a word is worth by where it stands; other places add a share of theirs.
-_BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "anchors": 2.0}
-_URL_BOOST = 0.7
-_OTHER_PLACES = 0.3
-_WHOLE_TITLE = 10.0
-
-_ADDED_BOOST = 0.4
-_FIELDS = ("site", "host", "lang", "title", "url", "tag")
 _FIELD_LIKE = re.compile(r"(?<!\S)[+-]?([^\W\d]\w{0,40}):(?=[^\s:/])")
+_GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת])')  # a quote inside a Hebrew word is no quote
 
 
 class Clause(NamedTuple):
@@ -53,15 +46,21 @@ class Clause(NamedTuple):
     field: str = ""
     is_phrase: bool = False
 
+    @property
+    def is_word(self) -> bool:
+        """Whether the page may do without it, if it has the others."""
+        return self.sign == "" and self.field == ""
+
     def __str__(self) -> str:
         text = f'"{self.text}"' if self.is_phrase else self.text
         return f"{self.sign}{self.field}{':' if self.field else ''}{text}"
 
 
 class Ask(NamedTuple):
-    """A query, taken apart."""
+    """A query, taken apart; `left_out` are filters with values that nothing can be made of."""
 
     clauses: tuple[Clause, ...]
+    left_out: tuple[Clause, ...] = ()
 
     @property
     def sought(self) -> list[Clause]:
@@ -69,9 +68,9 @@ class Ask(NamedTuple):
         return [clause for clause in self.clauses if clause.sign != "-" and clause.field in ("", "title", "url")]
 
     @property
-    def may_be_relaxed(self) -> bool:
-        """Whether one could do with some of the words."""
-        return sum(clause.sign == "" and clause.field == "" for clause in self.clauses) > 1
+    def texts(self) -> list[str]:
+        """What may stand anywhere on the page."""
+        return [clause.text for clause in self.clauses if clause.sign != "-" and clause.field == ""]
 
     def __str__(self) -> str:
         return " ".join(map(str, self.clauses))
@@ -85,12 +84,16 @@ def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
     >>> [clause.field for clause in parse("price:12 foo:bar", frozenset(["price"])).clauses]
     ['price', '']
     """
-    clauses = []
-    for sign, name, phrase, word in _clause(field_names).findall(text[:MAX_QUERY_CHARS]):
+    clauses: list[Clause] = []
+    left_out: list[Clause] = []
+    typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
+    for sign, name, phrase, word in _clause(field_names).findall(typed):
         clause = Clause(phrase or word, sign, name.lower(), bool(phrase))
-        if _holds_something(clause):
-            clauses.append(clause)
-    return Ask(tuple(clauses[:_MAX_CLAUSES]))
+        (clauses if _holds_something(clause) else left_out).append(clause)
+    del clauses[_MAX_CLAUSES:]
+    if sum(clause.field == "" for clause in clauses) >= SENTENCE_WORDS:
+        clauses = [_without_sign(clause) for clause in clauses]
+    return Ask(tuple(clauses), tuple(clause for clause in left_out if clause.field in FILTERS))
 
 
 def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -99,135 +102,65 @@ def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ..
     >>> hints('price:12 "red apple')
     ('The quote before “red apple” is not closed.', 'There is no field “price”: it is looked for as a word.')
     """
-    typed = text[:MAX_QUERY_CHARS]
-    found = []
-    if not parse(typed, field_names).clauses:
+    typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
+    ask = parse(typed, field_names)
+    found = list(wrong_values(ask))
+    if not found and not ask.clauses:
         found.append("There is no word to look for." if typed.strip() else "The query is empty: type some words.")
     if typed.count('"') % 2:
-        found.append(f"The quote before “{typed.rpartition(chr(34))[2].strip()[:60]}” is not closed.")
-    known = {*_FIELDS, *field_names}
+        after = typed.rpartition('"')[2].strip()[:60]
+        found.append(f"The quote before “{after}” is not closed." if after else "The last quote is not closed.")
+    known = {*FIELDS, *field_names}
     unknown = [name for name in _FIELD_LIKE.findall(typed) if name.lower() not in known]
     found += [f"There is no field “{name}”: it is looked for as a word." for name in dict.fromkeys(unknown)]
     return tuple(found)
 
 
-@lru_cache(maxsize=8)
-def _clause(field_names: frozenset[str]) -> re.Pattern[str]:
-    names = "|".join((*_FIELDS, *map(re.escape, sorted(field_names))))
-    return re.compile(rf'([+-]?)(?:({names}):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)
+def wrong_values(ask: Ask) -> tuple[str, ...]:
+    """What is said of filters that are left out, a sentence each.
+
+    >>> wrong_values(parse("before:20x5"))
+    ('“before:20x5” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out.',)
+    """
+    return tuple(dict.fromkeys(map(_wrong_value, ask.left_out)))
 
 
-def _holds_something(clause: Clause) -> bool:
-    if clause.field in ("site", "host"):
-        return bool(_place(clause.text)[0])
-    if clause.field == "lang":
-        return bool(primary_language(clause.text))
-    if clause.field == "tag":
-        return bool(tag_term(clause.text))
-    return bool(words_of(clause.text, PLAIN))
+def _wrong_value(clause: Clause) -> str:
+    if clause.field in ("before", "after"):
+        return f"“{clause}” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out."
+    if clause.field == "type":
+        return f"There is no type “{clause.text}”: it is left out. Types are {', '.join(TYPES)}."
+    kind = {"lang": "language, such as en or de", "tag": "tag"}.get(clause.field, "name of a host")
+    return f"“{clause}” is no {kind}: it is left out."
 
 
-def built(ask: Ask, vocabulary: Vocabulary, relaxed: bool = False) -> Query:
-    """What tantivy is to look for. Relaxed, some of the words are enough."""
-    parts: list[tuple[Occur, Query]] = []
-    optional: list[tuple[Occur, Query]] = []
-    for clause in ask.clauses:
-        query = _query(clause, vocabulary)
-        if clause.sign == "-":
-            parts.append((Occur.MustNot, query))
-        elif relaxed and clause.sign == "" and clause.field == "":
-            optional.append((Occur.Should, query))
-        else:
-            parts.append((Occur.Must, query))
-    if optional:
-        parts.append((Occur.Must, Query.boolean_query(optional)))
-    if any(occur == Occur.Must for occur, _ in parts):
-        parts += ((Occur.Should, bonus) for bonus in _bonuses(ask, vocabulary))
-    else:
-        everything = Query.all_query() if parts else Query.empty_query()
-        parts.append((Occur.Must, Query.const_score_query(everything, 0.0)))
-    return Query.boolean_query(parts)
-
-
-def _query(clause: Clause, vocabulary: Vocabulary) -> Query:
-    if clause.field in ("site", "host"):
-        return _filter(_of_place(clause))
-    if clause.field == "lang":
-        return _filter(_term("language", primary_language(clause.text)))
-    if clause.field == "tag":
-        return _filter(_term(TAG, tag_term(clause.text)) if vocabulary.knows_added else Query.empty_query())
-    if clause.field and clause.field not in _FIELDS:  # one that a hook added, since it was told from words
-        return _filter(_of_field(clause))
-    if clause.field == "url":
-        return _in_a_row("url", words_of(clause.text, PLAIN))
-    boosts = {"title": 1.0} if clause.field == "title" else _BOOSTS
-    places = [
-        (field(part, way), words, boosts[part])
-        for way in vocabulary.ways
-        if (words := words_of(clause.text, way))
-        for part in vocabulary.parts(way, words[0])
-        if part in boosts
-    ]
-    if not clause.field:
-        places.append(("url", words_of(clause.text, PLAIN), _URL_BOOST))
-        if vocabulary.knows_added:
-            places.append((ADDED, words_of(clause.text, PLAIN), _ADDED_BOOST))
-    found = [Query.boost_query(_in_a_row(name, words), boost) for name, words, boost in places]
-    return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
-
-
-def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
-    """What a title is worth besides that has all of the words, and one that has no others."""
-    texts = [clause.text for clause in ask.clauses if clause.sign != "-" and clause.field == ""]
-    for way in vocabulary.ways if texts else ():
-        rows = [words_of(text, way) for text in texts]
-        if all(words and "title" in vocabulary.parts(way, words[0]) for words in rows):
-            yield Query.boolean_query([(Occur.Must, _in_a_row(field("title", way), words)) for words in rows])
-    if texts:
-        yield Query.const_score_query(_term(NAME, name_of(" ".join(texts))), _WHOLE_TITLE)
-
-
-def _of_place(clause: Clause) -> Query:
-    """Pages of a site or a host, or of those with a path."""
-    host, path = _place(clause.text)
-    names = [_term("host", host)]
-    if clause.field == "site" and site_of(host) == host.partition(":")[0]:
-        names.append(_term("site", site_of(host)))
-    place = Query.boolean_query([(Occur.Should, name) for name in names])
-    words = words_of(f"{host}/{path}", PLAIN) if words_of(path, PLAIN) else ()
-    if not words:
-        return place
-    return Query.boolean_query([(Occur.Must, place), (Occur.Must, _in_a_row("url", words))])
-
-
-def _of_field(clause: Clause) -> Query:
-    """Pages with this value in a field, or with these words in it."""
-    words = [(Occur.Must, _term(VALUE, term)) for term in word_terms(clause.field, clause.text)]
-    value = _term(VALUE, value_term(clause.field, clause.text))
-    return Query.boolean_query([(Occur.Should, value), (Occur.Should, Query.boolean_query(words))])
-
-
-def _place(text: str) -> tuple[str, str]:
+@lru_cache(maxsize=256)
+def place_of(text: str) -> tuple[str, str]:
     """The host that a text names, as URLs have it, and what follows."""
     name, _, path = text.rpartition("://")[2].partition("/")
     return host_of(f"http://{name}/"), path
 
 
-def _in_a_row(name: str, words: Sequence[str]) -> Query:
-    if len(words) == 1:
-        return _term(name, words[0])
-    return Query.phrase_query(schema(), name, list(words[:_MAX_WORDS_IN_A_ROW]))  # panics with fewer than two
+def _holds_something(clause: Clause) -> bool:
+    """Whether anything can be looked for by it."""
+    if clause.field in ("site", "host"):
+        return bool(place_of(clause.text)[0])
+    if clause.field == "lang":
+        return bool(primary_language(clause.text))
+    if clause.field == "type":
+        return bool(type_term(clause.text))
+    if clause.field in ("before", "after"):
+        return date_number(clause.text) is not None
+    if clause.field == "tag":
+        return bool(tag_term(clause.text))
+    return bool(words_of(clause.text, PLAIN))
 
 
-def _term(name: str, word: str) -> Query:
-    return Query.term_query(schema(), name, word)
+def _without_sign(clause: Clause) -> Clause:
+    return clause if clause.field or clause.is_phrase else clause._replace(sign="")
 
 
-def _filter(query: Query) -> Query:
-    """It decides which pages, not how good they are."""
-    return Query.const_score_query(query, 0.0)
-
-
-def n_found(result: tantivy.SearchResult) -> int:
-    """How many pages there are."""
-    return int(result.count)  # type: ignore[attr-defined]  # tantivy's types have forgotten it
+@lru_cache(maxsize=8)
+def _clause(field_names: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join((*FIELDS, *map(re.escape, sorted(field_names))))
+    return re.compile(rf'([+-]?)(?:({names}):)?(?:"([^"]*)"?|([^\s"]+))', re.IGNORECASE)

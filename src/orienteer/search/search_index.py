@@ -25,9 +25,10 @@ from orienteer.errors import CrawlFolderError, InputError
 from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
 from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.search.lookup import built, may_be_relaxed, n_found
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.paged import has_pages
-from orienteer.search.query import Ask, built, hints, n_found, parse
+from orienteer.search.query import Ask, hints, parse, wrong_values
 from orienteer.search.related import co_cited
 from orienteer.search.snippet import Marker, Snippet, html_of
 from orienteer.search.spelling import suggestion
@@ -36,7 +37,7 @@ from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import way_of
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
-from orienteer.store.page_texts import LEAD_CHARS, PageText, PageTexts
+from orienteer.store.page_texts import PageText, PageTexts
 from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ class Hit:
     time: float
     n_duplicates: int
     page_number: int | None = None
+    type: str = ""
+    published: str = ""
+    changed: str = ""
 
     @property
     def link(self) -> str:
@@ -91,8 +95,8 @@ class RelatedPage:
 @dataclass(frozen=True)
 class Results:
     """A page of results. `total` pages were found, repetitions among them; `relaxed`: none had all of the words, so
-    these have some. `hints` say why nothing was found; `suggestion` is what may have been meant; `related` are linked
-    from where the first hits are."""
+    these have some. `hints` say why nothing was found, or which filters were left out; `suggestion` is what may have
+    been meant; `related` are linked from where the first hits are."""
 
     query: str
     rank: str
@@ -183,7 +187,7 @@ class SearchIndex:
         if not self._opened[-1].is_still_there():  # made anew; whoever is searching still needs the old one
             self._opened.append(PageTexts(index / TEXTS, read_only=True))
         with refusals(index):
-            vocabulary = Vocabulary(searcher, columns.n_by_way, text_index.knows_added)
+            vocabulary = Vocabulary(searcher, columns.n_by_way)
             return _View(columns, searcher, vocabulary, self._opened[-1], text_index)
 
     def close(self) -> None:
@@ -244,7 +248,7 @@ class SearchIndex:
             total=total,
             hits=hits,
             relaxed=relaxed,
-            hints=hints(words, view.vocabulary.field_names) if not total else (),
+            hints=wrong_values(ask) if total else hints(words, view.vocabulary.field_names),
             suggestion=self._suggestion(view, ask) if relaxed or total <= _FEW else None,
             related=self._related(view, best, n_related) if n_related else (),
             elapsed_s=time.perf_counter() - began,
@@ -275,7 +279,7 @@ class SearchIndex:
         limit = max(ranking.N_REORDERED, n_wanted) if ask.sought else MAX_RESULTS
         relaxed = False
         with refusals(index_folder(self.folder)):
-            for relaxed in (False, True) if ask.may_be_relaxed else (False,):
+            for relaxed in (False, True) if may_be_relaxed(ask) else (False,):
                 result = view.searcher.search(built(ask, view.vocabulary, relaxed), limit)
                 hits = result.hits
                 if hits:
@@ -301,13 +305,21 @@ class SearchIndex:
                 markers[way] = Marker(ask, way)
             there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
             title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text, text.title)
-            is_unexplained = not snippet.marks and not title.marks and len(text.text) == LEAD_CHARS
             if has_pages(text.text):
                 snippet = markers[way].snippet_of_pages((source.page(text.id) or text).text, text.title)
-            elif is_unexplained and (whole := source.page(text.id)) is not None:
-                snippet = markers[way].snippet(whole.text, text.title)
+            elif not snippet.marks and not title.marks:
+                snippet = self._further(source, text, markers[way], snippet)
             hits.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
         return tuple(hits)
+
+    def _further(self, source: PageTexts, text: PageText, marker: Marker, snippet: Snippet) -> Snippet:
+        """A snippet that shows why a page was found: from further down, or aside from the main text."""
+        whole = source.page(text.id)
+        for further in () if whole is None else (whole.text, whole.aside):
+            better = marker.snippet(further, text.title)
+            if better.marks:
+                return better
+        return snippet
 
     def _suggestion(self, view: _View, ask: Ask) -> str | None:
         with refusals(index_folder(self.folder)):
@@ -344,4 +356,7 @@ def _hit(
         time=text.time,
         n_duplicates=int(found.n_repeating[place]),
         page_number=snippet.page,
+        type=text.type,
+        published=text.published,
+        changed=text.changed,
     )

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from orienteer.search.paged import pages_of
 from orienteer.search.query import Ask
-from orienteer.search.words import PLAIN, is_sign, spaced, words_of
+from orienteer.search.scripts import WORD_MARKS, folded, has_signs, written_forms
+from orienteer.search.words import PLAIN, words_of
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 20_000
@@ -25,7 +26,8 @@ _TITLE_WITHIN_CHARS = 2_000
 _MIN_TITLE_CHARS = 5  # of a part of a title; shorter ones, such as "The", are no titles
 _MAX_LEAD_CHARS = 100  # the same, where the snippet begins with a block or a sentence that way
 _SENTENCE_END = re.compile(r"[.!?]\s+(?=[^\W\d_a-z])|[。！？]")
-_REST = re.compile(r"[^\W_]*")  # of a word
+_REST = re.compile(rf"[^\W_]*(?:[{WORD_MARKS}]+[^\W_]*)*")  # of a word
+_INSIDE = frozenset(WORD_MARKS)
 _BETWEEN = "\ud800"  # half of a pair, which stands in no text
 
 
@@ -69,11 +71,14 @@ class Marker:
         sought = [clause.text for clause in ask.sought]
         if any(len(text) >= _MIN_CHARS_CUT for text in sought):
             sought = [text for text in sought if len(text) >= _MIN_CHARS_CUT or not text.isascii()]  # not `the`, `of`
-        stems = frozenset(word for text in sought for word in words_of(text, way))
-        typed = {word for text in sought for word in spaced(text).lower().split()}
-        plain = {word for text in sought for word in words_of(text, PLAIN)}
-        self._starts = [(start, len(start), is_sign(start)) for start in _starts(typed | plain | stems)]
-        self._is_ascii = all(start.isascii() for start, *_ in self._starts)
+        forms = [form for text in sought for form in (text, *written_forms(text))]
+        spaced = [form for form in forms if not has_signs(form)]
+        stems = frozenset(word for text in spaced for word in words_of(text, way))
+        typed = {word for text in spaced for word in folded(text.lower()).split()}
+        plain = {word for text in spaced for word in words_of(text, PLAIN)}
+        self._starts = [(start, len(start)) for start in _starts(typed | plain | stems)]
+        self._runs = _runs(forms)
+        self._is_ascii = not self._runs and all(start.isascii() for start, _ in self._starts)
         self._stem_of = _Stems(stems, way)
 
     def marked(self, text: str) -> Snippet:
@@ -131,25 +136,53 @@ class Marker:
         if self._is_ascii and not text.isascii():
             lower = text.encode(errors="replace").lower().decode()  # the letters that matter; the others take longer
         else:
-            lower = text.replace("\u0130", "I").lower()  # the one letter that would become two
+            lower = folded(text.replace("\u0130", "I").lower())  # the one letter that would become two
         marks: list[Mark] = []
         find, stem_of = lower.find, self._stem_of
-        for start, n_chars, stands_alone in self._starts:
+        for start, n_chars in self._starts:
             at, n_left = find(start), most
             while at >= 0 and n_left:
                 end = at + n_chars
-                if stands_alone:
-                    marks.append((at, end, start))
-                    n_left -= 1
-                elif at == 0 or not lower[at - 1].isalnum():
+                if at == 0 or not (lower[at - 1].isalnum() or lower[at - 1] in _INSIDE):
                     end = _REST.match(lower, end).end()  # type: ignore[union-attr]  # it always matches, if only nothing
                     if stem := stem_of[text[at:end]]:
                         marks.append((at, end, stem))
                         n_left -= 1
                 at = find(start, end)
+        if self._runs:
+            return _apart(marks + [mark for run in self._runs for mark in _of_signs(lower, run)])
         if len(self._starts) > 1:
             marks.sort()
         return marks
+
+
+def _runs(texts: Iterable[str]) -> tuple[str, ...]:
+    """Runs of signs that are words or several, without those that hold another."""
+    runs = {run.lower() for text in texts if has_signs(text) for run in text.split()}
+    return tuple(sorted(run for run in runs if not any(run != other and other in run for other in runs)))
+
+
+def _of_signs(lower: str, run: str) -> list[Mark]:
+    """Where a run of signs stands; where it does not as a whole, every two of its signs."""
+    pieces = [run] if run in lower else [run[at : at + 2] for at in range(len(run) - 1)]
+    marks = []
+    for piece in pieces:
+        at, n_left = lower.find(piece), _MAX_MARKS
+        while at >= 0 and n_left:
+            marks.append((at, at + len(piece), piece))
+            at, n_left = lower.find(piece, at + len(piece)), n_left - 1
+    return marks
+
+
+def _apart(marks: list[Mark]) -> list[Mark]:
+    """The marks in order; of those that overlap one that holds both."""
+    found: list[Mark] = []
+    for mark in sorted(marks):
+        if found and mark[0] < found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], mark[1]), found[-1][2])
+        else:
+            found.append(mark)
+    return found
 
 
 class _Stems(dict[str, str]):
@@ -191,12 +224,14 @@ def _after_title(blocks: str, title: str) -> int:
 
     What stands before, such as a menu, is not what the page is about.
     """
-    name, at = " ".join(title.split()).casefold(), 0
-    while name and (end := blocks.find("\n", at, _TITLE_WITHIN_CHARS)) >= 0:
-        block = blocks[at:end].strip().casefold()
+    name = " ".join(title.split()).lower()
+    lead, key = "\n" + blocks[:_TITLE_WITHIN_CHARS].lower(), "\n" + name[:_MIN_TITLE_CHARS]
+    at = lead.find(key) if name else -1
+    while at >= 0 and (end := lead.find("\n", at + 1)) >= 0:
+        block = lead[at:end].strip()
         if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
-            return end + 1
-        at = end + 1
+            return end
+        at = lead.find(key, end)
     return 0
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import tantivy
 
-from orienteer.search.query import Ask, Clause, built, n_found
+from orienteer.search.lookup import built, n_found
+from orienteer.search.query import Ask, Clause
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import MAX_WORD_BYTES
 
@@ -22,7 +23,7 @@ _PREFIX_CHARS, _MAX_TERMS = 3, 5_000
 def suggestion(searcher: tantivy.Searcher, ask: Ask, vocabulary: Vocabulary) -> str | None:
     """The query with its misspelt words replaced; None where there are none, or that finds no more."""
     clauses = [_corrected(searcher, clause) for clause in ask.clauses]
-    better = Ask(tuple(clauses))
+    better = ask._replace(clauses=tuple(clauses))
     if better == ask:
         return None
     n_before, n_after = (n_found(searcher.search(built(asked, vocabulary), 1)) for asked in (ask, better))

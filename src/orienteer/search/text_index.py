@@ -1,9 +1,9 @@
 """The text index: which words stand on which pages, by tantivy, in the folder `index` of a crawl.
 
 A page is a document with its number, a stamp that tells which content of it was indexed, and its words: those of title,
-headings, text and links to it, each in the field of the way they are read in (`title_en`, `text_plain`, ...), and what
-page hooks added (see `added_terms`). Nothing else is kept here. The stamps make it safe to kill: whoever comes next
-sees what is there, and what is not.
+headings, main text, what stands aside from it, and links to it, each in the field of the way they are read in
+(`title_en`, `text_plain`, ...); besides, what it can be filtered by, and what page hooks added (see `added_terms`).
+Nothing else is kept here. The stamps make it safe to kill: whoever comes next sees what is there, and what is not.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from orienteer.errors import CrawlFolderError
 from orienteer.pages.added import Additions
 from orienteer.search.added_terms import added_text, field_terms, tag_term
 from orienteer.search.mirror import Mirror, can_be_written
-from orienteer.search.words import PLAIN, WAYS, analyzer, spaced, way_of, words_of
+from orienteer.search.page_facts import date_number, type_terms
+from orienteer.search.scripts import prepared
+from orienteer.search.words import PLAIN, WAYS, analyzer, way_of, words_of
 from orienteer.store.failures import explained
 from orienteer.store.page_texts import MAKE_ANEW, PageText
 from orienteer.url import host_of, site_of
 
-PARTS = ("title", "headings", "text", "anchors")
+PARTS = ("title", "headings", "text", "aside", "anchors")
 NAME = "name"  # the whole title, as one word
 # What page hooks added: its words, tags, values of fields by name, and the names of fields.
 ADDED, TAG, VALUE, FIELD_NAME = "added", "tag", "value", "field_name"
@@ -39,6 +41,7 @@ _WRITTEN_CHARS = 4_000  # of each part: what stands only further down is hardly 
 _MEMORY_BYTES = 64 << 20
 _PAGES_PER_LOOK = 50_000
 _PAGE, _STAMP = "page", "stamp"
+TYPE, DATE = "type", "date"
 
 
 def field(part: str, way: str) -> str:
@@ -52,14 +55,14 @@ def schema() -> tantivy.Schema:
     # Signed: tantivy deletes nothing, and says nothing, where a page is an unsigned number.
     fields.add_integer_field(_PAGE, indexed=True, fast=True)
     fields.add_integer_field(_STAMP, fast=True)
-    for name in ("host", "site", "language", NAME):
+    fields.add_integer_field(DATE, indexed=True, fast=True)
+    for name in ("host", "site", "language", TYPE, NAME):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
     fields.add_text_field("url", tokenizer_name=PLAIN)
     fields.add_text_field(_WORDS, tokenizer_name="unfolded", index_option="basic")
     for way in WAYS:
         for part in PARTS:
             fields.add_text_field(field(part, way), tokenizer_name=way)
-    # Last, so that the fields of an index without them have the same numbers: it can still be searched.
     fields.add_text_field(ADDED, tokenizer_name=PLAIN)
     for name in (TAG, VALUE, FIELD_NAME):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
@@ -99,12 +102,6 @@ class TextIndex:
         with refusals(self.folder):
             self._index.reload()
             return self._index.searcher()
-
-    @property
-    def knows_added(self) -> bool:
-        """Whether it has the fields for what hooks added; one of an older version has not."""
-        with self._meta("schema") as fields:
-            return any(field["name"] == ADDED for field in fields)
 
     def stamps(self) -> Stamps:
         """All documents: their pages and stamps."""
@@ -227,18 +224,22 @@ def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Docu
     document.add_text("host", host)
     document.add_text("site", site_of(host))
     document.add_text("language", page.language)
+    for term in type_terms(page.type):
+        document.add_text(TYPE, term)
+    if (day := date_number(page.published or page.changed)) is not None:
+        document.add_integer(DATE, day)
     document.add_text(NAME, name_of(page.title))
-    document.add_text("url", spaced(unquote(page.url.partition("://")[2], errors="replace")))
-    for part, text in zip(PARTS, (page.title, page.headings, page.text, "\n".join(link_texts)), strict=True):
+    document.add_text("url", prepared(unquote(page.url.partition("://")[2], errors="replace")))
+    texts = (page.title, page.headings, page.text, page.aside, "\n".join(link_texts))
+    for part, text in zip(PARTS, texts, strict=True):
         if text:
-            clean = spaced(text)
-            document.add_text(field(part, way), clean)
-            document.add_text(_WORDS, clean[:_WRITTEN_CHARS])
+            document.add_text(field(part, way), prepared(text, way))
+            document.add_text(_WORDS, prepared(text[:_WRITTEN_CHARS]))
     return document
 
 
 def _add_added(document: tantivy.Document, added: Additions) -> None:
-    if text := spaced(added_text(added)):
+    if text := prepared(added_text(added)):
         document.add_text(ADDED, text)
         document.add_text(_WORDS, text[:_WRITTEN_CHARS])
     for tag in added.tags:

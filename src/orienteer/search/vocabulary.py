@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 import tantivy
 
-from orienteer.search.text_index import FIELD_NAME, PARTS, field
+from orienteer.search.text_index import ADDED, FIELD_NAME, NAME, PARTS, field
 
 _FEW_PAGES = 200
 _N_REMEMBERED = 1 << 16
@@ -22,17 +22,27 @@ _MAX_FIELD_NAMES = 1_000  # that can be asked for by name
 class Vocabulary:
     """The words of an index as it is at one moment. `n_by_way` are the pages that are read in each way.
 
-    `field_names` are those of fields that page hooks added. An index of an older version does not know what hooks add.
+    `field_names` are those of fields that page hooks added; `has_added`: they have added any words.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, n_by_way: Mapping[str, int], knows_added: bool = True) -> None:
+    def __init__(self, searcher: tantivy.Searcher, n_by_way: Mapping[str, int]) -> None:
+        self._searcher = searcher
         self.ways = tuple(n_by_way)
-        self.knows_added = knows_added
-        names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES) if knows_added else ()
+        self.has_added = bool(searcher.terms_with_prefix(ADDED, "", limit=1))
+        names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES)
         self.field_names = frozenset(name for name, _ in names)
         few = [way for way, n_pages in n_by_way.items() if n_pages <= _FEW_PAGES]
         self._few = {way: _parts_by_word(searcher, way) for way in few}
         self._asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
+        self._in_url = lru_cache(_N_REMEMBERED)(lambda word: bool(searcher.doc_freq("url", word)))
+
+    def is_title(self, name: str) -> bool:
+        """Whether any page has this title (see `name_of`)."""
+        return bool(self._searcher.doc_freq(NAME, name))
+
+    def is_in_url(self, word: str) -> bool:
+        """Whether a word stands in the address of any page."""
+        return self._in_url(word)
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         """The parts of pages that are read in this way in which a word stands on any page."""

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from orienteer.errors import CrawlFolderError
+from orienteer.search.page_facts import type_name
 from orienteer.search.query import MAX_QUERY_CHARS
 from orienteer.search.search_index import MAX_RESULTS, Hit, Results, SearchIndex
 from orienteer.web.refusals import REFUSALS
@@ -27,7 +28,11 @@ _DEFAULT = "blend"
 router = APIRouter()
 
 Words = Annotated[
-    str, Query(max_length=MAX_QUERY_CHARS, description='Words, "a phrase", +must -not, site: title: lang:')
+    str,
+    Query(
+        max_length=MAX_QUERY_CHARS,
+        description='Words, "a phrase", +must -not, site: host: title: url: lang: type:pdf before:2025 after:2024-06',
+    ),
 ]
 Number = Annotated[int, Query(ge=1, le=MAX_RESULTS, description="Which page of results.")]
 
@@ -117,6 +122,7 @@ def _found(index: SearchIndex, q: str, rank: str, page: int, seen_from: str) -> 
         "compared": _SAID[before] if before else "",
         "snippets": [_pieces(hit) for hit in results.hits],
         "places": [_places(hit) for hit in results.hits],
+        "said_of": [_said_of(hit) for hit in results.hits],
         "n_last": last,
         "seen_from": seen_from if before else "",
     }
@@ -146,6 +152,13 @@ def _places(hit: Hit) -> str:
     return ", ".join(f"no. {place:,} {_SHORT[name]}" for name, place in hit.positions.items() if place is not None)
 
 
+def _said_of(hit: Hit) -> list[str]:
+    """What it is, if it is no HTML, and when it was published or changed."""
+    kind = type_name(hit.type)
+    date = f"published {hit.published}" if hit.published else f"changed {hit.changed}" if hit.changed else ""
+    return [said for said in (kind.upper() if kind != "html" else "", date) if said]
+
+
 def _pieces(hit: Hit) -> list[tuple[str, bool]]:
     """The snippet in pieces, and whether each is marked."""
     return [(visible(part), bool(number % 2)) for number, part in enumerate(hit.parts) if part]
@@ -153,7 +166,7 @@ def _pieces(hit: Hit) -> list[tuple[str, bool]]:
 
 def _summary(results: Results) -> str:
     if not results.total:
-        return "Nothing found."
+        return "" if results.hints else "Nothing found."
     first = (results.page - 1) * results.n + 1
     shown = f"{first:,} to {first + len(results.hits) - 1:,}" if results.hits else "none on this page"
     took = f"{1000 * results.elapsed_s:.1f}\u00a0ms"

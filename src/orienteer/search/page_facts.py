@@ -1,0 +1,74 @@
+"""What pages can be filtered by besides their words: the type of a file, and a date.
+
+    type:pdf          by the name that people give it, or by its media type (`type:application/pdf`)
+    before:2025       published before 2025 began, or changed, where nothing is said of when it was published
+    after:2024-06-15  on that day or later; after:2024 is in that year or later
+
+A page without a date is neither before nor after anything.
+"""
+
+from __future__ import annotations
+
+import re
+
+from orienteer.extract.dates import iso_date
+
+# By the name that is typed, the media types that are meant.
+TYPES = {
+    "html": ("text/html", "application/xhtml+xml"),
+    "pdf": ("application/pdf",),
+    "text": ("text/plain",),
+    "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
+    "odt": ("application/vnd.oasis.opendocument.text",),
+    "pptx": ("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
+    "xlsx": ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",),
+    "epub": ("application/epub+zip",),
+    "feed": ("application/rss+xml", "application/atom+xml"),
+}
+_OTHER_NAMES = {"txt": "text", "htm": "html", "xhtml": "html", "rss": "feed", "atom": "feed"}
+_NAMES = {media_type: name for name, media_types in TYPES.items() for media_type in media_types}
+_DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?", re.ASCII)
+
+
+def type_name(media_type: str) -> str:
+    """The name that people give a media type; "" where they give none.
+
+    >>> type_name("application/pdf"), type_name("text/html"), type_name("image/png")
+    ('pdf', 'html', '')
+    """
+    kind = media_type.partition(";")[0].strip().lower()
+    return _NAMES.get(kind, "" if kind else "html")
+
+
+def type_terms(media_type: str) -> tuple[str, ...]:
+    """What a page of this media type is found by; one that states none was read as HTML.
+
+    >>> type_terms("application/pdf"), type_terms("")
+    (('application/pdf', 'pdf'), ('html',))
+    """
+    kind = media_type.partition(";")[0].strip().lower()
+    return tuple(term for term in (kind, type_name(kind)) if term)
+
+
+def type_term(text: str) -> str:
+    """The term for a type as it was typed; "" where there is no such type.
+
+    >>> type_term("PDF"), type_term("txt"), type_term("image/png"), type_term("pfd")
+    ('pdf', 'text', 'image/png', '')
+    """
+    name = text.strip().lower().lstrip(".")
+    name = _OTHER_NAMES.get(name, name)
+    return name if name in TYPES or re.fullmatch(r"[\w.+-]+/[\w.+-]+", name) else ""
+
+
+def date_number(date: str) -> int | None:
+    """A date as a number that is ordered as dates are; a year is before all of its days. None for what is no date.
+
+    >>> date_number("2025-03-01"), date_number("2025"), date_number("20x5"), date_number("2025-02-31")
+    (20250301, 20250000, None, None)
+    """
+    if not _DATE.fullmatch(date) or iso_date(date).count("-") != date.count("-"):
+        return None
+    parts = [int(part) for part in date.split("-")]
+    year, month, day = (*parts, 0, 0)[:3]
+    return 10_000 * year + 100 * month + day
