@@ -5,8 +5,8 @@ rendered again. An element survives if it is there with all it says: a heading w
 and each line, a table with each cell, an item with its list, number and depth, a link with its target. In a page, the
 document stands between menus, a sidebar and a footer.
 
-Code of real pages: each `pre` of every twentieth page of the 36 documentation hosts, as lxml sees it, must be a
-block of code of the Markdown, line by line. Time is CPU time a page, on every fifth of them.
+Code of real pages: each `pre` of every twentieth page of the 36 documentation hosts, as lxml sees it, must be a block
+of code of the Markdown, line by line. Time is CPU time a page, on every fifth of them.
 """
 
 from __future__ import annotations
