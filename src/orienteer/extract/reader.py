@@ -125,7 +125,10 @@ class PageReader:
         self._end_a()
         self._end_heading()
         if self._with_text:
-            self.text = lines(self._text_from(0))
+            self._make_text()
+
+    def _make_text(self) -> None:
+        self.text = lines(self._text_from(0))
 
     def _text_from(self, start: int) -> str:
         return "".join(self._parts[start:]).replace("\0", "")
