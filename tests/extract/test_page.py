@@ -71,7 +71,8 @@ def test_the_text_is_what_a_reader_sees(html, text):
 
 
 def test_headings_of_three_levels_are_kept():
-    html = "<h1>One <i>and</i><br>more</h1><h2>Two<h3>Three&nbsp;</h3><h4>Four</h4><h2> </h2><h3>Five¶</h3><h2>Open"
+    html = "<h1>One <i>and</i><br>more</h1><h2>Two<h3>Three&nbsp;</h3><h4>Four</h4><h2> </h2>"
+    html += "<h3>Five<a href=#5>¶</a></h3><h2>Open"
     assert page(html).headings == ["One and more", "Two", "Three", "Five", "Open"]
     assert page("<template><h1>unseen</h1></template><h1>seen</h1>").headings == ["seen"]
 

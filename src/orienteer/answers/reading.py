@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orienteer.answers.sniffing import is_xml
+from orienteer.extract.blocks import blocks_of_text
 from orienteer.extract.charset import decoded
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 
@@ -28,13 +29,16 @@ def read_page(
     with_text: bool = True,
     refresh_header: str = "",
     now: float | None = None,
+    with_blocks: bool = False,
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
     `now` is the time by which `unavailable_after` is judged.
     """
     html = content if is_html(content_type) else b""
-    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now)
+    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, with_blocks)
     if content_type == "text/plain" and with_text:
         page.text = decoded(content, charset)[:MAX_TEXT_CHARS]
+    if with_blocks and not page.blocks:
+        page.blocks = blocks_of_text(page.text)
     return page

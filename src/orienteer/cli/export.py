@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from orienteer.exports.export import ExportReport
 
 FORMATS = (
-    "warc|wacz|cdxj (archives), jsonl|markdown|parquet (pages with their texts), "
+    "warc|wacz|cdxj (archives), jsonl|markdown|chunks|parquet (pages with their texts), "
     "graphml|gexf|networkx|edges (links with ranks), sitemap; or one of a plug-in (orienteer plugins)"
 )
 
@@ -30,6 +30,7 @@ def export(
         False, "--all", help="Texts, sitemap: also pages that repeat another one or ask not to be indexed."
     ),
     base: str = typer.Option(None, "--base", help="Sitemap: the URL at which it will be found."),
+    words: int = typer.Option(None, "--words", help="Chunks: the most words in one; 300 unless given.", metavar="N"),
     force: bool = typer.Option(False, "--force", help="Replace what is there already."),
     processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -43,7 +44,8 @@ def export(
     """
     from orienteer.exports.export import export as export_crawl
 
-    settings = {} if base is None else {"base": base}
+    given = {"base": base, "words": words}
+    settings = {name: value for name, value in given.items() if value is not None}
     with display.progress_bar() as progress:
         report = export_crawl(
             folder,

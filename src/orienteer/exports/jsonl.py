@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import Any, BinaryIO
+from typing import Any
 
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter, packed
@@ -32,7 +32,7 @@ class JsonLines(Exporter):
         wanted = crawl.distinct(archived=True)
         with byte_writer(staging.main, staging.name) as out:
             for page in text_pages(crawl, wanted):
-                _write_line(out, page)
+                out.write(as_line(as_object(page)))
         return Written(int(wanted.sum()))
 
 
@@ -43,7 +43,8 @@ def as_object(page: TextPage) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not False and value not in (None, [], {})}
 
 
-def _write_line(out: BinaryIO, page: TextPage) -> None:
+def as_line(values: dict[str, Any]) -> bytes:
+    """A line of JSON."""
     # Readers that split lines as Unicode has them would break the line at these.
-    line = json.dumps(as_object(page), ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    out.write(line.replace("\x85", "\\u0085").encode() + b"\n")
+    line = json.dumps(values, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return line.replace("\x85", "\\u0085").encode() + b"\n"

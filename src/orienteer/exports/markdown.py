@@ -8,10 +8,11 @@ and for language models.
 
     # Visit us
 
-    Open every day.
+    Open every day, but for [holidays](http://a.org/holidays).
 
-What a page says is text here, and nothing else: whatever Markdown, HTML or YAML would obey is escaped. File names are
-made of the path and a hash of the URL, of letters that every system takes, and lead nowhere else.
+Headings, lists, tables, code, links, images and quotes are those of the page. What it says is text, and nothing else:
+whatever Markdown, HTML or YAML would obey is escaped. File names are made of the path and a hash of the URL, of letters
+that every system takes, and lead nowhere else.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ from typing import Any
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter
 from orienteer.exports.jsonl import as_object
-from orienteer.exports.page_texts import TextPage, text_pages
+from orienteer.exports.markdown_blocks import markdown_of
+from orienteer.exports.markdown_text import escaped
+from orienteer.exports.page_texts import TextPage, pages_with_bodies
 from orienteer.exports.staging import MARK, Staging
+from orienteer.extract.blocks import HEADING
+from orienteer.extract.page import Page
 from orienteer.progress import Progress
+from orienteer.search.page_reading import encodable
 from orienteer.url import host_of
 
 _MAX_NAME_CHARS = 80
@@ -36,9 +42,6 @@ _BODY_FIELDS = ("text", "headings")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 # What JSON leaves as it is and YAML does not take between quotes, or takes for the end of a line.
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-_NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_OBEYED = re.compile(r"[\\`*\[<~]|&(?=#?\w{1,32};)|(?<![^\W_])_|_(?![^\W_])|#$")
-_OBEYED_FIRST = re.compile(r"[#+>-]|\d{1,9}(?=[.)])")
 
 
 @exporter
@@ -51,12 +54,12 @@ class Markdown(Exporter):
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         wanted = crawl.distinct(archived=True)
         hosts: set[Path] = set()
-        for page in text_pages(crawl, wanted):
+        for page, body in pages_with_bodies(crawl, wanted, markdown_body):
             path = staging.main / file_name(page.url)
             if path.parent not in hosts:
                 path.parent.mkdir(exist_ok=True)
                 hosts.add(path.parent)
-            path.write_text(document(page), encoding="utf-8", newline="\n")
+            path.write_text(document(page, body or ""), encoding="utf-8", newline="\n")
         n_pages = int(wanted.sum())
         (staging.main / MARK).write_text(json.dumps({"format": self.name, "n_pages": n_pages}) + "\n")
         return Written(n_pages)
@@ -74,12 +77,19 @@ def _safe(text: str) -> str:
     return _UNSAFE.sub("-", text)[:_MAX_NAME_CHARS].strip(".-_")
 
 
-def document(page: TextPage) -> str:
-    """The page as Markdown."""
+def markdown_body(page: Page) -> str:
+    """What a page says as Markdown. A page without a heading of the first level has its title as one."""
+    body = encodable(markdown_of(page.blocks, page.base))
+    has_title = any(block.kind == HEADING and block.level == 1 for block in page.blocks)
+    title = "" if has_title else escaped(encodable(page.title))
+    return f"# {title}\n\n{body}" if title else body
+
+
+def document(page: TextPage, body: str) -> str:
+    """The page as a file: front matter, and what it says."""
     head = {name: value for name, value in as_object(page).items() if name not in _BODY_FIELDS}
     lines = ["---", *(f"{name}: {yaml_value(value)}" for name, value in head.items()), "---", ""]
-    blocks = _blocks(page)
-    return "\n".join(lines) + "\n" + "".join(f"{block}\n\n" for block in blocks)
+    return "\n".join(lines) + "\n" + body
 
 
 def yaml_value(value: Any) -> str:
@@ -90,34 +100,3 @@ def yaml_value(value: Any) -> str:
     if isinstance(value, float) and "." not in text:
         return text.replace("e", ".0e")  # or it is text to readers of YAML 1.1
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _blocks(page: TextPage) -> list[str]:
-    """The lines of the text, each a paragraph or a heading. The title is the first heading, once."""
-    headings = iter(page.headings)
-    next_heading = next(headings, None)
-    blocks = []
-    has_title = False
-    for line in page.text.split("\n"):
-        if not (shown := escaped(line)):
-            continue
-        if line != next_heading:
-            blocks.append(shown)
-        else:
-            next_heading = next(headings, None)
-            is_title = not has_title and line == page.title
-            has_title |= is_title
-            blocks.append(f"# {shown}" if is_title else f"## {shown}")
-    title = escaped(page.title)
-    return blocks if has_title or not title else [f"# {title}", *blocks]
-
-
-def escaped(line: str) -> str:
-    """Text on one line that Markdown shows as it is."""
-    line = " ".join(_NOT_IN_TEXT.sub("\ufffd", line).split())
-    line = _OBEYED.sub(lambda found: f"\\{found[0]}", line)
-    first = _OBEYED_FIRST.match(line)
-    if first is None:
-        return line
-    # Before a figure a backslash would stand as itself; behind it, it takes the list away.
-    return f"{first[0]}\\{line[first.end() :]}" if first[0].isdigit() else f"\\{line}"

@@ -51,31 +51,61 @@ class TextPage:
 
 
 class Content(NamedTuple):
-    """What a page says, and in which language as far as the page itself tells it."""
+    """What a page says, and in which language as far as the page itself tells it.
+
+    `body` is what a format makes of the page where it is read.
+    """
 
     title: str
     text: str
     language: str
     headings: list[str]
+    body: Any = None
+
+
+Body = Callable[..., Any]  # of a page, and arguments
 
 
 def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
     """These pages, which must be archived, in the order they were fetched. What cannot be read says nothing."""
+    for page, _ in _read(crawl, wanted, (crawl.archive.folder,)):
+        yield page
+
+
+def pages_with_bodies(
+    crawl: ExportedCrawl, wanted: Mask, body: Body, *arguments: Any
+) -> Iterator[tuple[TextPage, Any | None]]:
+    """The same, with what `body` makes of each page with its blocks, or None of one that cannot be read.
+
+    It is a function of a module, and is called where the page is read, maybe in another process.
+    """
+    return _read(crawl, wanted, (crawl.archive.folder, body, arguments))
+
+
+def _read(crawl: ExportedCrawl, wanted: Mask, reading: tuple[Any, ...]) -> Iterator[tuple[TextPage, Any | None]]:
     rows = (((row, url), to_read(row, url)) for row, url in crawl.rows(wanted, "exporting pages"))
-    with in_order(content_reading, (crawl.archive.folder,), rows, crawl.n_processes) as read:
+    with in_order(content_reading, reading, rows, crawl.n_processes) as read:
         for (row, url), content in read:
             if isinstance(content, Failed):
                 warn_skipped(url, content)
                 content = Content("", "", row.language, [])
-            yield _text_page(crawl, row, url, content)
+            yield _text_page(crawl, row, url, content), content.body
 
 
 @contextmanager
-def content_reading(folder: Path) -> Iterator[Callable[[ToRead], Content]]:
+def content_reading(
+    folder: Path, body: Body | None = None, arguments: tuple[Any, ...] = ()
+) -> Iterator[Callable[[ToRead], Content]]:
     """For `in_order`: pages of the archive in this folder, read for an export."""
     languages = Languages()
-    with page_reading(folder) as read:
-        yield lambda wanted: _content(wanted, read(wanted.page), languages)
+    with page_reading(folder, with_blocks=body is not None) as read:
+
+        def content_of(wanted: ToRead) -> Content:
+            page = read(wanted.page)
+            content = _content(wanted, page, languages)
+            return content if body is None else content._replace(body=body(page, *arguments))
+
+        yield content_of
 
 
 def _content(wanted: ToRead, page: Page, languages: Languages) -> Content:

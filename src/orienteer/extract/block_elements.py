@@ -97,7 +97,7 @@ def _quote(name: str, values: _Values, parent: Element, words: str) -> Place:
 
 def _list(name: str, values: _Values, parent: Element, words: str) -> Place:
     place, is_ordered = parent.place, name == "ol"
-    items = List(is_ordered, _number(values.get("start"), 1, 0) if is_ordered else 1)
+    items = List(is_ordered, _number(values.get("start"), 1, 0) if is_ordered else 1, name == "dl")
     return Place(place.kind, place.level, place.container, place.code, items, place.table)
 
 
@@ -150,11 +150,12 @@ def _cell(name: str, values: _Values, parent: Element, words: str) -> Place:
         table,
         max(table.n_rows - 1, 0),
         table.n_in_row,
-        name == "th",
+        name == "th" or (parent.parent is not None and parent.parent.name == "thead"),
         _number(values.get("rowspan"), 1, 1, _MAX_SPANNED),
         _number(values.get("colspan"), 1, 1, _MAX_SPANNED),
     )
     table.n_in_row += 1
+    table.cells.append(cell)
     return _within(place, CELL, cell)
 
 

@@ -59,7 +59,7 @@ class Lines:
             if code is None:
                 self._pieces.append((change, self._element))
         elif code is not None:
-            code.parts.append("\n")
+            code.add("\n")
 
     def _add(self, part: str) -> None:
         if part == BLOCK_MARK:
@@ -79,14 +79,14 @@ class Lines:
     def _add_text(self, text: str) -> None:
         code = self._element.place.code
         if code is not None:
-            code.parts.append(text)
+            code.add(text)
         if self._pieces or _SPACES.fullmatch(text) is None:
             self._pieces.append((text, self._element))
 
     def _end_by_mark(self) -> None:
         code = self._element.place.code
-        if code is not None and code.parts and not code.parts[-1].endswith("\n"):
-            code.parts.append("\n")
+        if code is not None:
+            code.is_broken = True
         if self._pieces:
             self._end()
 

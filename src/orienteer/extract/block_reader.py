@@ -86,10 +86,12 @@ class BlockReader(PageReader):
         self._places.append(len(self._parts))
 
     def _add_image(self, values: dict[str, str]) -> None:
+        alt = " ".join(values.get("alt", "").split())[:_MAX_ALT_CHARS]
+        if "alt" in values and not alt:
+            return  # a mere decoration, says the standard
         if self._unseen is None and self._n_images < MAX_IMAGES:
             self._n_images += 1
             source = values.get("src") or values.get("data-src") or ""
-            alt = " ".join(values.get("alt", "").split())[:_MAX_ALT_CHARS]
             self._changes.append(Image(source.strip(), alt))
             self._places.append(len(self._parts))
 

@@ -124,6 +124,7 @@ Container = Quote | Item | Cell
 class List:
     is_ordered: bool = False
     next_number: int = 1
+    is_of_definitions: bool = False
     last: Item | None = None  # of definitions: the one that is open
 
 
@@ -131,6 +132,7 @@ class List:
 class Table:
     n_rows: int = 0
     n_in_row: int = 0  # cells, in the last row
+    cells: list[Cell] = field(default_factory=list)  # all of them, also those that are empty
 
 
 @dataclass(slots=True, eq=False)
@@ -143,6 +145,14 @@ class Code:
     language: str
     is_numbering: bool = False
     parts: list[str] = field(default_factory=list)
+    is_broken: bool = False  # an element that breaks lines began or ended last
+
+    def add(self, text: str) -> None:
+        """More of it. Where elements break a line that the text does not break itself, it is broken."""
+        if self.is_broken and self.parts and not self.parts[-1].endswith("\n") and not text.startswith(("\n", "\r")):
+            self.parts.append("\n")
+        self.is_broken = False
+        self.parts.append(text)
 
     @property
     def text(self) -> str:

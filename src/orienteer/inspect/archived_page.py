@@ -37,17 +37,17 @@ def archive_to_read(folder: Path) -> Archive:
 
 
 @contextmanager
-def page_reading(folder: Path) -> Iterator[Callable[[Archived], Page]]:
+def page_reading(folder: Path, with_blocks: bool = False) -> Iterator[Callable[[Archived], Page]]:
     """For `in_order`: what pages of the archive in this folder say."""
     with closing(archive_to_read(folder)) as archive:
-        yield lambda page: archived_page(archive, *page)
+        yield lambda page: archived_page(archive, *page, with_blocks)
 
 
 def warn_skipped(url: str, failed: Failed) -> None:
     warnings.warn(f"{url}: skipped, since the processes that read it died ({failed.why})", SkippedPageWarning, 2)
 
 
-def archived_page(archive: Archive, place: Position, content_type: str, url: str) -> Page:
+def archived_page(archive: Archive, place: Position, content_type: str, url: str, with_blocks: bool = False) -> Page:
     """What a page says; nothing where its content cannot be unpacked."""
     archived = archive.read(place)
     headers = Headers(archived.headers)
@@ -55,4 +55,4 @@ def archived_page(archive: Archive, place: Position, content_type: str, url: str
         content = unpacked(archived.body, headers.get_all("content-encoding"), _MAX_BYTES)
     except BodyError:
         content = b""
-    return read_page(content, url, content_type, charset_in(headers))
+    return read_page(content, url, content_type, charset_in(headers), with_blocks=with_blocks)

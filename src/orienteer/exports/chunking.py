@@ -1,0 +1,199 @@
+"""A page in chunks for retrieval: parts of one section each, of a size in words, as Markdown.
+
+A chunk never goes across a heading. A section that is larger than the size is cut where units end (`markdown_units`):
+behind a paragraph, an item, or code. Tables are cut between rows, and each part has the header; paragraphs that are
+larger are cut behind a sentence, or behind a word where there is no sentence. Code is never cut: where it is larger, it
+is a chunk of its own, as large as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from orienteer.exports.markdown_blocks import rendered
+from orienteer.exports.markdown_units import TABLE, Row, Unit, units_of
+from orienteer.extract.blocks import CODE, HEADING, TERM, Block, Item, Quote
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"')\]»”’]*\s+|(?<=[。！？])")
+_WORD_END = re.compile(r"\s+")
+_MAX_CHARS_PER_WORD = 12  # more, and it is no text in words: then characters count
+
+
+_Containers = tuple[Quote | Item, ...]
+
+
+class Chunk(NamedTuple):
+    """`headings` is the path to its section; `anchor` the fragment of a URL that leads there, or nearly."""
+
+    headings: list[str]
+    anchor: str
+    text: str
+    n_words: int
+
+
+@dataclass(slots=True)
+class _Section:
+    headings: list[tuple[int, str]]
+    anchor: str
+    units: list[Unit]
+
+
+def chunks_of(blocks: Sequence[Block], base: str, max_words: int, kept: Sequence[bool] | None = None) -> list[Chunk]:
+    """The chunks of a page, in its order; with `kept`, of what is left of it."""
+    found = []
+    sections = list(_sections(units_of(blocks, kept)))
+    for k, section in enumerate(sections):
+        headings = [heading for _, heading in section.headings]
+        if not section.units:
+            is_said_again = k + 1 < len(sections) and len(sections[k + 1].headings) > len(headings)
+            if headings and not is_said_again:
+                found.append(Chunk(headings, section.anchor, headings[-1], len(headings[-1].split())))
+            continue
+        anchor = section.anchor
+        around: _Containers = ()
+        for units in _packed(section.units, max_words):
+            anchor = units[0].anchor or anchor
+            text = rendered(_out_of(around, units), base).strip("\n")
+            if text:
+                found.append(Chunk(headings, anchor, text, sum(map(_size, units))))
+            anchor = next((unit.anchor for unit in reversed(units) if unit.anchor), anchor)
+            around = units[-1].containers
+    return found
+
+
+def _out_of(around: _Containers, units: list[Unit]) -> list[Unit]:
+    """Units without the quotes and items that began in the chunk before them."""
+    n_begun = _n_same(around, units[0].containers)
+    if n_begun == 0:
+        return units
+    begun = around[:n_begun]
+    return [replace(unit, containers=unit.containers[_n_same(begun, unit.containers) :]) for unit in units]
+
+
+def _n_same(containers: _Containers, others: _Containers) -> int:
+    n_same = 0
+    while n_same < min(len(containers), len(others)) and containers[n_same] is others[n_same]:
+        n_same += 1
+    return n_same
+
+
+def _sections(units: list[Unit]) -> Iterator[_Section]:
+    section = _Section([], "", [])
+    for unit in units:
+        if unit.kind != HEADING:
+            section.units.append(unit)
+            continue
+        if section.units or section.headings:
+            yield section
+        level = unit.blocks[0].level
+        around = [(other, heading) for other, heading in section.headings if other < level]
+        text = " ".join(block.text for block in unit.blocks)
+        section = _Section([*around, (level, text)], unit.anchor, [])
+    if section.units or section.headings:
+        yield section
+
+
+def _packed(units: list[Unit], max_words: int) -> Iterator[list[Unit]]:
+    """Units that follow each other, as many as fit; a term may make a chunk larger by its words."""
+    packed: list[Unit] = []
+    size = 0
+    for unit in units:
+        for part in _cut(unit, max_words):
+            if packed and size + _size(part) > max_words:
+                # A term belongs to what is said of it.
+                n_kept = len(packed) - (len(packed) > 1 and packed[-1].blocks[0].kind == TERM)
+                yield packed[:n_kept]
+                packed = packed[n_kept:]
+                size = sum(map(_size, packed))
+            packed.append(part)
+            size += _size(part)
+    if packed:
+        yield packed
+
+
+def _size(unit: Unit) -> int:
+    if unit.code is not None:
+        return _words_in(unit.code.text)
+    return sum(_words_in(block.text) for block in unit.blocks)
+
+
+def _words_in(text: str) -> int:
+    """Words, and of scripts without spaces as many as that would be."""
+    return max(len(text.split()), len(text) // _MAX_CHARS_PER_WORD)
+
+
+def _cut(unit: Unit, max_words: int) -> Iterator[Unit]:
+    """A unit, or parts of it where it is larger than a chunk."""
+    if unit.kind == CODE or _size(unit) <= max_words:
+        yield unit
+    elif unit.kind == TABLE:
+        yield from _cut_table(unit, max_words)
+    else:
+        for block in unit.blocks:
+            for part in _cut_block(block, max_words):
+                yield replace(unit, blocks=[part])
+
+
+def _cut_table(unit: Unit, max_words: int) -> Iterator[Unit]:
+    header = [] if unit.header is None else list(unit.header.blocks)
+    header_size = sum(_words_in(block.text) for block in header)
+    rows: list[Row] = []
+    size = header_size
+    for row in unit.rows:
+        row_size = sum(_words_in(block.text) for block in row.blocks)
+        if rows and size + row_size > max_words:
+            yield _table_of(unit, header, rows)
+            rows, size = [], header_size
+        rows.append(row)
+        size += row_size
+    yield _table_of(unit, header, rows)
+
+
+def _table_of(unit: Unit, header: list[Block], rows: list[Row]) -> Unit:
+    return replace(unit, rows=rows, blocks=header + [block for row in rows for block in row.blocks])
+
+
+def _cut_block(block: Block, max_words: int) -> Iterator[Block]:
+    start = 0
+    for end in _ends(block.text, max_words):
+        yield _part(block, start, end)
+        start = end
+
+
+def _ends(text: str, max_words: int) -> Iterator[int]:
+    """Where the parts of a text end: as late as they may, behind a sentence if there is one, else a word."""
+    max_chars = max_words * _MAX_CHARS_PER_WORD
+    sentence_ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    word_ends = [found.end() for found in _WORD_END.finditer(text)] + [len(text)]
+    start = next_word = next_sentence = 0
+    while start < len(text):
+        n_words, end = 0, start
+        while next_word < len(word_ends) and n_words < max_words and word_ends[next_word] - start <= max_chars:
+            end = word_ends[next_word]
+            next_word, n_words = next_word + 1, n_words + 1
+        if end == start:  # one endless word
+            end = min(start + max_chars, len(text))
+        last_sentence = start
+        while next_sentence < len(sentence_ends) and sentence_ends[next_sentence] <= end:
+            last_sentence = sentence_ends[next_sentence]
+            next_sentence += 1
+        if end < len(text) and last_sentence > start:
+            end = last_sentence
+        while next_word and word_ends[next_word - 1] > end:
+            next_word -= 1
+        yield end
+        start = end
+
+
+def _part(block: Block, start: int, end: int) -> Block:
+    """A part of a line, with the spans in it."""
+    spans = [
+        span._replace(start=max(span.start - start, 0), end=min(span.end, end) - start)
+        for span in block.spans
+        if (span.start < end and span.end > start)
+        or (span.start == span.end and (start <= span.start < end or span.start == end == len(block.text)))
+    ]
+    return replace(block, text=block.text[start:end], spans=spans, anchor=block.anchor if start == 0 else "")
