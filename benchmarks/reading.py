@@ -5,7 +5,7 @@ have them; the mean is over pages. "inside" is the share of snippets that belong
 boilerplate, that are inside the text that was found. The weights that ours ships were learned on these pages; what
 counts is *cross-validated*: the main text of each page was found by weights that have seen no page of its host.
 
-Furniture is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 40 a host, where
+Furniture is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 20 a host, where
 each generator marks its main text (`reading_truth`). No weights have seen them.
 """
 
@@ -32,7 +32,7 @@ from orienteer.files.compressed import zstd
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PAGES = DATA / "wcxb-dev.jsonl.zst"
 SITES = {"documentation": "dev-docs-web.tar.zst", "encyclopedia": "schools-wikipedia-articles.tar.zst"}
-PAGES_PER_HOST = 40
+PAGES_PER_HOST = 20
 LEAST_PAGES = 10
 
 _WORD = re.compile(r"\w+")

@@ -16,6 +16,7 @@ _MARKED = (
 _AROUND = (
     '//div[@class="navheader" or @class="navfooter"]', '//ul[@class="docnav" or @class="docnav top"]',
     '//p[@id="title"]', '//div[@class="nosearch"]', '//div[@id="footer"]', "//script", "//style", "//noscript",
+    '//div[@id="hd" or @id="ft" or @id="sidebar" or @id="global-nav"]', '//div[@class="nav" or @class="sidemenu"]',
     '//a[@class="headerlink"]', '//div[@role="navigation"]', '//*[@class="linenos"]',
 )  # fmt: skip
 _BLOCKS = frozenset((

@@ -30,13 +30,14 @@ def read_page(
     refresh_header: str = "",
     now: float | None = None,
     with_blocks: bool = False,
+    with_scores: bool = False,
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
     `now` is the time by which `unavailable_after` is judged.
     """
     html = content if is_html(content_type) else b""
-    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, with_blocks)
+    page = extract_page(html, url, charset, robots_header, with_text, refresh_header, now, with_blocks, with_scores)
     if content_type == "text/plain" and with_text:
         page.text = decoded(content, charset)[:MAX_TEXT_CHARS]
     if with_blocks and not page.blocks:

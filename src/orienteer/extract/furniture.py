@@ -36,7 +36,8 @@ _FIGURES = re.compile(r"\d+")
 
 # What repetition adds to the logarithm of the odds of a score, by the share of pages that have the line.
 _SHARES = (0.0, 0.02, 0.06, 0.15, 0.3, 0.6, 1.0)
-_EVIDENCE = (0.4, 0.0, -0.5, -1.5, -3.0, -6.0, -8.0)
+_EVIDENCE = (4.0, 3.5, 3.0, 1.0, -1.0, -5.0, -7.0)
+_AT_EDGES = 1.5  # the most that it adds before the first and behind the last line of main text
 
 
 @dataclass(slots=True)
@@ -98,8 +99,13 @@ class Furniture:
         if shares is None:
             return is_main
         likely = np.clip(by_model / 256, 0.002, 0.998)
-        odds = np.log(likely / (1 - likely)) + np.interp(shares, _SHARES, _EVIDENCE)
-        without = odds >= 0
+        evidence = np.interp(shares, _SHARES, _EVIDENCE)
+        odds = np.log(likely / (1 - likely))
+        inside = np.nonzero(odds + np.minimum(evidence, 0) >= 0)[0]
+        if len(inside):
+            evidence[: inside[0]] = np.minimum(evidence[: inside[0]], _AT_EDGES)
+            evidence[inside[-1] + 1 :] = np.minimum(evidence[inside[-1] + 1 :], _AT_EDGES)
+        without = odds + evidence >= 0
         chars = np.array([len(line) for line in lines])
         if chars[without & is_main].sum() < _LEAST_LEFT * chars[is_main].sum():
             return is_main

@@ -119,7 +119,7 @@ def _collapse(
 ) -> Any:
     n, size, line, at, change = len(page), 0, 0, 0, 0
     gap = 0  # what stands for the white space before i
-    element, is_linked = 0, False
+    element, is_linked, was_linked = 0, False, False
     i = 0
     while i < n:
         byte = page[i]
@@ -154,8 +154,9 @@ def _collapse(
             elif gap == 1:
                 rest[size] = _SPACE
                 size += 1
-                linked[line] += is_linked
+                linked[line] += is_linked and was_linked
             gap = 0
+            was_linked = is_linked
             rest[size] = byte
             size += 1
             if byte & 0xC0 != 0x80:

@@ -37,17 +37,21 @@ def archive_to_read(folder: Path) -> Archive:
 
 
 @contextmanager
-def page_reading(folder: Path, with_blocks: bool = False) -> Iterator[Callable[[Archived], Page]]:
-    """For `in_order`: what pages of the archive in this folder say."""
+def page_reading(
+    folder: Path, with_blocks: bool = False, with_scores: bool = False
+) -> Iterator[Callable[[Archived], Page]]:
+    """For `in_order`: what pages of the archive in this folder say; with scores, which lines of it are main text."""
     with closing(archive_to_read(folder)) as archive:
-        yield lambda page: archived_page(archive, *page, with_blocks)
+        yield lambda page: archived_page(archive, *page, with_blocks, with_scores)
 
 
 def warn_skipped(url: str, failed: Failed) -> None:
     warnings.warn(f"{url}: skipped, since the processes that read it died ({failed.why})", SkippedPageWarning, 2)
 
 
-def archived_page(archive: Archive, place: Position, content_type: str, url: str, with_blocks: bool = False) -> Page:
+def archived_page(
+    archive: Archive, place: Position, content_type: str, url: str, with_blocks: bool = False, with_scores: bool = False
+) -> Page:
     """What a page says; nothing where its content cannot be unpacked."""
     archived = archive.read(place)
     headers = Headers(archived.headers)
@@ -55,4 +59,4 @@ def archived_page(archive: Archive, place: Position, content_type: str, url: str
         content = unpacked(archived.body, headers.get_all("content-encoding"), _MAX_BYTES)
     except BodyError:
         content = b""
-    return read_page(content, url, content_type, charset_in(headers), with_blocks=with_blocks)
+    return read_page(content, url, content_type, charset_in(headers), with_blocks=with_blocks, with_scores=with_scores)
