@@ -25,6 +25,7 @@ QUICK = [
     "orders",
     "crawl_speed",
     "extraction",
+    "reading",
     "markdown",
     "topics",
     "frontier",

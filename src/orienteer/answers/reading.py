@@ -41,6 +41,7 @@ def read_page(
     last_modified: str = "",
     documents: DocumentReading = read_document,
     with_blocks: bool = False,
+    with_scores: bool = False,
 ) -> Page:
     """What stands on a page; `charset` is what the Content-Type states, `robots_header` the X-Robots-Tag.
 
@@ -53,8 +54,9 @@ def read_page(
     else:
         html = content if is_html(content_type) else b""
         page = extract_page(
-            html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields, with_blocks
-        )
+            html, url, charset, robots_header, with_text, refresh_header, now, robot, with_fields, with_blocks,
+            with_scores,
+        )  # fmt: skip
     if content_type == PLAIN_TEXT and with_text:
         # A form feed is the mark of a page in a document; printed pages of a plain text are none.
         page.text = decoded(content, charset)[:MAX_TEXT_CHARS].replace("\f", "\n")

@@ -31,6 +31,11 @@ def export(
     ),
     base: str = typer.Option(None, "--base", help="Sitemap: the URL at which it will be found."),
     words: int = typer.Option(None, "--words", help="Chunks: the most words in one; 300 unless given.", metavar="N"),
+    full_text: bool = typer.Option(
+        False,
+        "--full-text",
+        help="Texts: all that stands on a page, menus too (jsonl, parquet: besides the main text, as full_text).",
+    ),
     force: bool = typer.Option(False, "--force", help="Replace what is there already."),
     processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -44,7 +49,7 @@ def export(
     """
     from orienteer.exports.export import export as export_crawl
 
-    given = {"base": base, "words": words}
+    given = {"base": base, "words": words, "full_text": full_text or None}
     settings = {name: value for name, value in given.items() if value is not None}
     with display.progress_bar() as progress:
         report = export_crawl(

@@ -34,8 +34,11 @@ class Chunks(Exporter):
     about = "parts of pages with the headings above them, a JSON object a line"
     suffixes = packed(".chunks.jsonl", ".jsonl")
 
-    def __init__(self, words: int = 300) -> None:
-        """`words` is the most that a chunk has; code is never cut, so that it may have more."""
+    def __init__(self, words: int = 300, full_text: bool = False) -> None:
+        """`words` is the most that a chunk has; code is never cut, so that it may have more. With the full text, all
+        that stands on a page becomes chunks, not its main text alone.
+        """
+        self._full_text = full_text
         if not MIN_WORDS <= words <= MAX_WORDS:
             raise InputError(f"a chunk has {MIN_WORDS} to {MAX_WORDS:,} words, not {words:,}")
         self._max_words = words
@@ -43,7 +46,7 @@ class Chunks(Exporter):
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         wanted = crawl.distinct(archived=True)
         with byte_writer(staging.main, staging.name) as out:
-            for page, chunks in pages_with_bodies(crawl, wanted, page_chunks, self._max_words):
+            for page, chunks in pages_with_bodies(crawl, wanted, self._full_text, page_chunks, self._max_words):
                 for position, chunk in enumerate(chunks or ()):
                     out.write(as_line(chunk_object(page, chunk, position)))
         return Written(int(wanted.sum()))

@@ -3,7 +3,7 @@
     {"url": "http://a.org/", "title": "Home", "text": "Welcome", "language": "en", "fetched_at": "2026-01-31T18:05:09Z",
      "local_rank": 0.12, ...}
 
-The fields are those of a TextPage; what is not known is left out.
+The fields are those of a TextPage; what is not known is left out. `text` is the main text of the page.
 """
 
 from __future__ import annotations
@@ -28,10 +28,14 @@ class JsonLines(Exporter):
     about = "pages with their texts, a JSON object a line"
     suffixes = packed(".jsonl")
 
+    def __init__(self, full_text: bool = False) -> None:
+        """With the full text, a page has all that stands on it besides its main text."""
+        self._full_text = full_text
+
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         wanted = crawl.distinct(archived=True)
         with byte_writer(staging.main, staging.name) as out:
-            for page in text_pages(crawl, wanted):
+            for page in text_pages(crawl, wanted, self._full_text):
                 out.write(as_line(as_object(page)))
         return Written(int(wanted.sum()))
 

@@ -51,10 +51,14 @@ class Markdown(Exporter):
     suffixes = ("-markdown",)
     is_folder = True
 
+    def __init__(self, full_text: bool = False) -> None:
+        """With the full text, a page is all that stands on it, not its main text alone."""
+        self._full_text = full_text
+
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         wanted = crawl.distinct(archived=True)
         hosts: set[Path] = set()
-        for page, body in pages_with_bodies(crawl, wanted, markdown_body):
+        for page, body in pages_with_bodies(crawl, wanted, self._full_text, markdown_body):
             path = staging.main / file_name(page.url)
             if path.parent not in hosts:
                 path.parent.mkdir(exist_ok=True)

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
+from orienteer.exports.main_lines import IsMain, kept_blocks, kept_text, main_lines
 from orienteer.extract.page import Page
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
 from orienteer.inspect.archived_page import page_reading, warn_skipped
@@ -23,6 +25,9 @@ from orienteer.store.page_row import PageRow
 @dataclass(frozen=True, slots=True)
 class TextPage:
     """A page; what is not known is None. Blocks of the text end lines, white space is collapsed otherwise.
+
+    `text` and `headings` are those of the main text (`main_lines`); `full_text`, where it was asked for, is all that
+    stands on the page.
 
     `fetched_at` is Unix time. `digest` is of the content, without content coding. Ranks are PageRank over the links of
     the crawl, and the estimate for the whole web; `relevance` is that to the topic of the crawl. `repeats` is another
@@ -59,6 +64,7 @@ class TextPage:
     site_name: str | None = None
     image: str | None = None
     types: list[str] = field(default_factory=list)
+    full_text: str | None = None
 
 
 class Content(NamedTuple):
@@ -72,30 +78,46 @@ class Content(NamedTuple):
     language: str
     headings: list[str]
     fields: PageFields = NO_FIELDS
+    full_text: str | None = None
     body: Any = None
 
 
 Body = Callable[..., Any]  # of a page, and arguments
 
 
-def text_pages(crawl: ExportedCrawl, wanted: Mask) -> Iterator[TextPage]:
+class ToWrite(NamedTuple):
+    """A page that is to be read again, and which of its lines are main text."""
+
+    page: ToRead
+    is_main: IsMain
+
+
+def text_pages(crawl: ExportedCrawl, wanted: Mask, full_text: bool = False) -> Iterator[TextPage]:
     """These pages, which must be archived, in the order they were fetched. What cannot be read says nothing."""
-    for page, _ in _read(crawl, wanted, (crawl.archive.folder,)):
+    more = (None, (), True) if full_text else ()
+    for page, _ in _read(crawl, wanted, main_lines(crawl, wanted), (crawl.archive.folder, *more)):
         yield page
 
 
 def pages_with_bodies(
-    crawl: ExportedCrawl, wanted: Mask, body: Body, *arguments: Any
+    crawl: ExportedCrawl, wanted: Mask, full_text: bool, body: Body, *arguments: Any
 ) -> Iterator[tuple[TextPage, Any | None]]:
     """The same, with what `body` makes of each page with its blocks, or None of one that cannot be read.
 
+    The blocks are those of the main text, or all of them for the full text.
     It is a function of a module, and is called where the page is read, maybe in another process.
     """
-    return _read(crawl, wanted, (crawl.archive.folder, body, arguments))
+    of_main = repeat(b"") if full_text else main_lines(crawl, wanted)
+    return _read(crawl, wanted, of_main, (crawl.archive.folder, body, arguments))
 
 
-def _read(crawl: ExportedCrawl, wanted: Mask, reading: tuple[Any, ...]) -> Iterator[tuple[TextPage, Any | None]]:
-    rows = (((row, url), to_read(row, url)) for row, url in crawl.rows(wanted, "exporting pages"))
+def _read(
+    crawl: ExportedCrawl, wanted: Mask, of_main: Iterator[IsMain], reading: tuple[Any, ...]
+) -> Iterator[tuple[TextPage, Any | None]]:
+    rows = (
+        ((row, url), ToWrite(to_read(row, url), next(of_main, b"")))
+        for row, url in crawl.rows(wanted, "exporting pages")
+    )
     with in_order(content_reading, reading, rows, crawl.n_processes) as read:
         for (row, url), content in read:
             if isinstance(content, Failed):
@@ -106,27 +128,31 @@ def _read(crawl: ExportedCrawl, wanted: Mask, reading: tuple[Any, ...]) -> Itera
 
 @contextmanager
 def content_reading(
-    folder: Path, body: Body | None = None, arguments: tuple[Any, ...] = ()
-) -> Iterator[Callable[[ToRead], Content]]:
+    folder: Path, body: Body | None = None, arguments: tuple[Any, ...] = (), full_text: bool = False
+) -> Iterator[Callable[[ToWrite], Content]]:
     """For `in_order`: pages of the archive in this folder, read for an export."""
     languages = Languages()
     with page_reading(folder, with_blocks=body is not None) as read:
 
-        def content_of(wanted: ToRead) -> Content:
-            page = read(wanted.page)
-            content = _content(wanted, page, languages)
+        def content_of(wanted: ToWrite) -> Content:
+            page = read(wanted.page.page)
+            content = _content(wanted, page, languages, full_text)
+            page.blocks = kept_blocks(page.blocks, wanted.is_main)
             return content if body is None else content._replace(body=body(page, *arguments))
 
         yield content_of
 
 
-def _content(wanted: ToRead, page: Page, languages: Languages) -> Content:
+def _content(wanted: ToWrite, page: Page, languages: Languages, full_text: bool) -> Content:
+    text = kept_text(page.text, wanted.is_main)
+    shown = set(text.split("\n"))
     return Content(
         title=encodable(page.title),
-        text=encodable(page.text),
-        language=wanted.language or page.language or languages.of(page.text),
-        headings=[encodable(heading) for heading in page.headings],
+        text=encodable(text),
+        language=wanted.page.language or page.language or languages.of(page.text),
+        headings=[encodable(heading) for heading in page.headings if heading in shown],
         fields=page.fields,
+        full_text=encodable(page.text) if full_text else None,
     )
 
 
@@ -160,6 +186,7 @@ def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: Content) -
         site_name=encodable(stated.site_name) or None,
         image=stated.image or None,
         types=list(stated.types) or ([encodable(stated.kind)] if stated.kind else []),
+        full_text=content.full_text,
     )
 
 

@@ -3,9 +3,10 @@
     NAME.parquet          page, url, host, title, text, language, ...     a row a page, `page` counts from 0
     NAME.links.parquet    source, target                                  a row a link, by those numbers
 
-The columns are those of a TextPage; what the page says of dates is text, since it may be to the month; `fields` is a
-JSON object, NULL where page hooks added none. A link to another name of a page, be it a redirect or a page left out
-because it repeats this one, is a link to the page. `LinkGraph.load` reads the second file, with the URLs of the first.
+The columns are those of a TextPage, of which `full_text` is there where it was asked for. What the page says of dates is
+text, since it may be to the month; `fields` is a JSON object, NULL where page hooks added none. A link to another name
+of a page, be it a redirect or a page left out because it repeats this one, is a link to the page. `LinkGraph.load`
+reads the second file, with the URLs of the first.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class Parquet(Exporter):
     about = "pages with their texts, and the links between them, as two tables"
     suffixes = (_SUFFIX,)
 
+    def __init__(self, full_text: bool = False) -> None:
+        """With the full text, a page has all that stands on it besides its main text."""
+        self._full_text = full_text
+
     def side_files(self, name: str) -> tuple[str, ...]:
         return (name.removesuffix(_SUFFIX) + ".links.parquet",)
 
@@ -47,7 +52,7 @@ class Parquet(Exporter):
         (links,) = self.side_files(staging.name)
         graph = _links_between(crawl, wanted)
         graph_parquet.write(graph, staging.beside(links), progress)
-        _write_pages(arrow, crawl, wanted, staging.main)
+        _write_pages(arrow, crawl, wanted, staging.main, self._full_text)
         return Written(graph.n_pages, graph.n_links)
 
 
@@ -75,7 +80,7 @@ def _links_between(crawl: ExportedCrawl, wanted: Mask) -> LinkGraph:
     return LinkGraph.from_links(len(ids), sources[is_kept], targets[is_kept])
 
 
-def _schema(arrow: Any) -> Any:
+def _schema(arrow: Any, full_text: bool) -> Any:
     text, number = arrow.string(), arrow.float64()
     kinds = {
         "page": arrow.uint32(), "url": text, "host": text, "title": text, "text": arrow.large_string(),
@@ -86,17 +91,19 @@ def _schema(arrow: Any) -> Any:
         "tags": arrow.list_(text), "fields": text, "description": text, "author": text, "published": text,
         "changed": text, "site_name": text, "image": text, "types": arrow.list_(text),
     }  # fmt: skip
+    if full_text:
+        kinds["full_text"] = arrow.large_string()
     return arrow.schema(list(kinds.items()))
 
 
-def _write_pages(arrow: Any, crawl: ExportedCrawl, wanted: Mask, path: Path) -> None:
-    schema = _schema(arrow)
+def _write_pages(arrow: Any, crawl: ExportedCrawl, wanted: Mask, path: Path, full_text: bool) -> None:
+    schema = _schema(arrow, full_text)
     rows: list[dict[str, Any]] = []
     n_chars = 0
     with arrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
-        for number, page in enumerate(text_pages(crawl, wanted)):
+        for number, page in enumerate(text_pages(crawl, wanted, full_text)):
             rows.append(_row(schema.names, number, page))
-            n_chars += len(page.text)
+            n_chars += len(page.text) + len(page.full_text or "")
             if len(rows) == _PAGES_PER_ROW_GROUP or n_chars > _CHARS_PER_ROW_GROUP:
                 writer.write_table(arrow.Table.from_pylist(rows, schema))
                 rows, n_chars = [], 0

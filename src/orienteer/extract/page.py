@@ -9,6 +9,8 @@ from orienteer.extract.block_lines import bounded
 from orienteer.extract.block_reader import BlockReader, read_with_blocks
 from orienteer.extract.blocks import Block
 from orienteer.extract.charset import as_utf8, charset_of
+from orienteer.extract.line_places import places_of
+from orienteer.extract.line_reader import LineReader, read_with_lines
 from orienteer.extract.links import (
     MAX_LINKS,
     NOFOLLOW,
@@ -20,6 +22,7 @@ from orienteer.extract.links import (
     base_url,
     resolved,
 )
+from orienteer.extract.main_text import line_scores, main_text
 from orienteer.extract.page_fields import NO_FIELDS, PageFields, fields_of
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
@@ -57,12 +60,17 @@ class Page:
     fields: PageFields = NO_FIELDS  # where they were asked for
     blocks: list[Block] = field(default_factory=list)  # the lines of the text with what they are, where asked for
     base: str = ""  # the URL that references in blocks start from
-    line_scores: bytes = b""  # for each line of the text how surely it is main text, 0 to 255, which it is from 128 on
+    line_scores: bytes = b""  # of the lines of the text, how much they are main text (`main_text`), where asked for
 
     @property
     def is_suspect(self) -> bool:
         """Whether scripts may make the page: what it says here, and its links, may not be all."""
         return SCRIPTED in self.unknown_links
+
+    @property
+    def main_text(self) -> str:
+        """The lines that a reader came for; the text where nobody has judged them."""
+        return main_text(self.text, self.line_scores)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -90,6 +98,7 @@ def extract_page(
     robot: str = OUR_NAME,
     with_fields: bool = False,
     with_blocks: bool = False,
+    with_scores: bool = False,
 ) -> Page:
     """Read the page at `url`.
 
@@ -101,7 +110,8 @@ def extract_page(
 
     `charset` is what the HTTP header says, `now` the time by which `unavailable_after` is judged, `robot` the name by
     which the page may speak to us. Without text the page has no text, headings and anchors, which saves half the time;
-    with blocks it has them besides, which takes twice the time. Only with fields it has any (`page_fields`).
+    with blocks it has them besides, which takes several times the time; with scores its main text is known. Only with
+    fields it has any (`page_fields`).
 
     Nothing that a page holds raises an exception; time and memory are linear in its size.
 
@@ -111,7 +121,7 @@ def extract_page(
     """
     used_charset = charset_of(html, charset)
     content = as_utf8(html, used_charset)
-    reader = read_with_blocks(content, robot) if with_blocks else read(content, with_text, robot)
+    reader = _read(content, with_text, robot, with_blocks, with_scores)
     rules = _rules(reader, robots_header, now, robot)
     base = base_url(reader.base, url)
     found = resolved(reader.references, base, used_charset)
@@ -136,10 +146,12 @@ def extract_page(
         for reference, text in reader.anchors
         if (link := found.links.get(reference)) is not None and link != url and link in links
     }
+    text = reader.text[:MAX_TEXT_CHARS].rstrip()
+    blocks = bounded(reader.blocks, MAX_TEXT_CHARS) if isinstance(reader, BlockReader) else []
     return Page(
         links=list(links),
         title=reader.title,
-        text=reader.text[:MAX_TEXT_CHARS].rstrip(),
+        text=text,
         headings=reader.headings,
         anchors=list(anchors),
         description=reader.description,
@@ -156,9 +168,26 @@ def extract_page(
         feeds=tuple(resolved(reader.feeds, base, used_charset).links.values()) if reader.feeds else (),
         alternates=_alternates(reader, base, used_charset, url) if reader.alternates else (),
         fields=fields_of(content, base) if with_fields else NO_FIELDS,
-        blocks=bounded(reader.blocks, MAX_TEXT_CHARS) if isinstance(reader, BlockReader) else [],
+        blocks=blocks,
         base=base,
+        line_scores=_line_scores(reader, blocks, text, url) if with_scores else b"",
     )
+
+
+def _line_scores(reader: PageReader, blocks: list[Block], text: str, url: str) -> bytes:
+    if not text or reader.noscript_text:  # whose lines stand nowhere
+        return b""
+    if isinstance(reader, LineReader):
+        places = reader.places.of_first(text.count("\n") + 1)
+    else:
+        places = places_of([block for block in blocks if block.text])
+    return line_scores(text.split("\n"), places, reader.title, url)
+
+
+def _read(html: bytes, with_text: bool, robot: str, with_blocks: bool, with_scores: bool) -> PageReader:
+    if with_blocks:
+        return read_with_blocks(html, robot)
+    return read_with_lines(html, robot) if with_scores else read(html, with_text, robot)
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:

@@ -142,9 +142,12 @@ class PageReader:
         self._end_a()
         self._end_heading()
         if self._with_text:
-            self.text = lines(self._text_from(0))
+            self._make_text()
             if self._noscript:
                 self._read_noscript()
+
+    def _make_text(self) -> None:
+        self.text = lines(self._text_from(0))
 
     def _read_noscript(self) -> None:
         """What stands in `noscript` is on the page where there is little else."""

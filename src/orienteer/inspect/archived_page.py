@@ -37,10 +37,12 @@ def archive_to_read(folder: Path) -> Archive:
 
 
 @contextmanager
-def page_reading(folder: Path, with_blocks: bool = False) -> Iterator[Callable[[Archived], Page]]:
-    """For `in_order`: what pages of the archive in this folder say."""
+def page_reading(
+    folder: Path, with_blocks: bool = False, with_scores: bool = False
+) -> Iterator[Callable[[Archived], Page]]:
+    """For `in_order`: what pages of the archive in this folder say; with scores, which lines of it are main text."""
     with closing(archive_to_read(folder)) as archive:
-        yield lambda page: archived_page(archive, *page, with_blocks)
+        yield lambda page: archived_page(archive, *page, with_blocks, with_scores)
 
 
 def warn_skipped(url: str, failed: Failed) -> None:
@@ -48,7 +50,9 @@ def warn_skipped(url: str, failed: Failed) -> None:
     warnings.warn(f"{url}: skipped, since {what} ({failed.why})", SkippedPageWarning, 2)
 
 
-def archived_page(archive: Archive, place: Position, content_type: str, url: str, with_blocks: bool = False) -> Page:
+def archived_page(
+    archive: Archive, place: Position, content_type: str, url: str, with_blocks: bool = False, with_scores: bool = False
+) -> Page:
     """What a page says, with its fields; nothing where its content cannot be unpacked.
 
     A document may be unreadable (see `extract`).
@@ -61,5 +65,5 @@ def archived_page(archive: Archive, place: Position, content_type: str, url: str
         content = b""
     return read_page(
         content, url, content_type, charset_in(headers), with_fields=True,
-        last_modified=headers.get("last-modified") or "", with_blocks=with_blocks,
+        last_modified=headers.get("last-modified") or "", with_blocks=with_blocks, with_scores=with_scores,
     )  # fmt: skip

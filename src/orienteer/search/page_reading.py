@@ -82,7 +82,7 @@ class Said(NamedTuple):
 def index_reading(folder: Path) -> Iterator[Callable[[ToRead], Said]]:
     """For `in_order`: pages of the archive in this folder, read for an index."""
     languages = Languages()
-    with page_reading(folder) as read:
+    with page_reading(folder, with_scores=True) as read:
         yield lambda wanted: _said(wanted, read(wanted.page), languages)
 
 

@@ -1,0 +1,210 @@
+"""Main text: how much of it is found, how much of the rest comes along, and what it costs.
+
+Pages: WCXB, of the real web of 2025, each with its true main text. Words are compared, repeated ones as often as both
+have them; the mean is over pages. "inside" is the share of snippets that belong to the page's main text, or to its
+boilerplate, that are inside the text that was found. The weights that ours ships were learned on these pages; what
+counts is *cross-validated*: the main text of each page was found by weights that have seen no page of its host.
+
+Furniture is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 20 a host, where
+each generator marks its main text (`reading_truth`). No weights have seen them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import machine, measured, table
+from benchmarks.reading_truth import main_and_rest
+from experiments.main_text_pages import KnownPage, known_pages, sample_of
+from experiments.main_text_weights import cross_validated, f1, judged, outer_fold
+from orienteer.extract.furniture import Furniture
+from orienteer.extract.main_text import as_bytes, main_text, without_repeats
+from orienteer.files.compressed import zstd
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+PAGES = DATA / "wcxb-dev.jsonl.zst"
+SITES = {"documentation": "dev-docs-web.tar.zst", "encyclopedia": "schools-wikipedia-articles.tar.zst"}
+PAGES_PER_HOST = 20
+LEAST_PAGES = 10
+
+_WORD = re.compile(r"\w+")
+_PEERS = ("trafilatura", "resiliparse", "turbohtml")
+
+
+def _over_pages(extract: Callable[[KnownPage], str]) -> Callable[[], list[str]]:
+    pages = list(known_pages(PAGES))
+    extract(pages[0])  # compiles what is to be compiled
+    return lambda: [extract(page) for page in pages]
+
+
+def whole_text() -> Callable[[], list[str]]:
+    from orienteer.extract.page import extract_page
+
+    return _over_pages(lambda page: extract_page(page.html, page.url, "utf-8").text)
+
+
+def shipped() -> Callable[[], list[str]]:
+    from orienteer.extract.page import extract_page
+
+    return _over_pages(lambda page: extract_page(page.html, page.url, "utf-8", with_scores=True).main_text)
+
+
+def trafilatura() -> Callable[[], list[str]]:
+    from trafilatura import extract
+
+    return _over_pages(lambda page: extract(page.html.decode()) or "")
+
+
+def resiliparse() -> Callable[[], list[str]]:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return _over_pages(lambda page: extract_plain_text(page.html.decode(), main_content=True))
+
+
+def turbohtml() -> Callable[[], list[str]]:
+    import turbohtml
+
+    return _over_pages(lambda page: turbohtml.parse(page.html.decode()).main_text())
+
+
+CONTENDERS: list[tuple[str, Callable[..., Any]]] = [
+    ("orienteer, all text", whole_text),
+    ("orienteer, main text, as shipped", shipped),
+    ("trafilatura", trafilatura),
+    ("resiliparse", resiliparse),
+    ("turbohtml", turbohtml),
+]
+
+
+def by_others() -> list[str]:
+    """The main text of each page, by weights that have seen none of its host."""
+    pages = list(known_pages(PAGES))
+    samples = [sample_of(page) for page in pages]
+    known = [sample for sample in samples if sample is not None]
+    judges = cross_validated(known)
+    texts = []
+    for sample in samples:
+        if sample is None:
+            texts.append("")
+            continue
+        scores = without_repeats(judged(judges[outer_fold(sample)], sample), sample.repeats)
+        texts.append(main_text("\n".join(sample.texts), as_bytes(scores, sample.n_words)))
+    return texts
+
+
+def snippets_inside(texts: list[str], snippets: list[list[str]]) -> float:
+    inside = []
+    for text, wanted in zip(texts, snippets, strict=True):
+        words = f" {_as_words(text)} "
+        inside += [f" {_as_words(snippet)} " in words for snippet in wanted if _as_words(snippet)]
+    return float(np.mean(inside))
+
+
+def _as_words(text: str) -> str:
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def run() -> str:
+    if not PAGES.is_file():
+        return f"The real pages are not here ({PAGES.name}); nothing was measured.\n"
+    pages = list(known_pages(PAGES))
+    cells = []
+    found = {"orienteer, main text, cross-validated": (by_others(), "")}
+    for name, prepare in CONTENDERS:
+        try:
+            result = measured(prepare, rounds=1 if prepare is trafilatura else 3)
+        except RuntimeError as error:
+            if "ModuleNotFoundError" not in str(error) and "ImportError" not in str(error):
+                raise
+            cells.append([name, "not installed"])
+            continue
+        found[name] = (result.result, f"{1e3 * result.cpu_s / len(pages):.1f}")
+    by_type = []
+    types = sorted({page.type for page in pages})
+    for name, (texts, ms) in found.items():
+        figures = np.array([f1(text, page.main) for text, page in zip(texts, pages, strict=True)])
+        belonging = snippets_inside(texts, [page.belonging for page in pages])
+        boilerplate = snippets_inside(texts, [page.boilerplate for page in pages])
+        cells.append([name, *(f"{figure:.3f}" for figure in figures.mean(axis=0))])
+        cells[-1] += [f"{100 * belonging:.1f} %", f"{100 * boilerplate:.1f} %", ms]
+        of_type = [figures[[page.type == one for page in pages], 2].mean() for one in types]
+        by_type.append([name, *(f"{figure:.3f}" for figure in of_type)])
+    head = ["", "precision", "recall", "F1", "main text inside", "boilerplate inside", "CPU ms per page"]
+    packages = ["turbohtml", *(name for name in ("trafilatura", "resiliparse") if name in found)]
+    return (
+        f"{len(pages)} pages. {machine('numpy', *packages)}\n\n{table(head, cells)}\nF1 by type of page:\n\n"
+        f"{table(['', *types], by_type)}\n{furniture_table()}"
+    )
+
+
+# Furniture
+
+
+def pages_of_sites(name: str) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """The pages of hosts that have enough of them."""
+    with tarfile.open(fileobj=io.BytesIO(zstd.decompress((DATA / name).read_bytes()))) as files:
+        by_host = defaultdict(list)
+        for file in files:
+            if file.isfile() and file.name.endswith((".html", ".htm")):
+                by_host[file.name.split("/")[0]].append(file)
+        for host, members in sorted(by_host.items()):
+            if len(members) >= LEAST_PAGES:
+                some = members[:: max(len(members) // PAGES_PER_HOST, 1)][:PAGES_PER_HOST]
+                yield host, [(file.name, files.extractfile(file).read()) for file in some]  # type: ignore[union-attr]
+
+
+def host_figures(host: str, pages: list[tuple[str, bytes]]) -> dict[str, list[tuple[float, float, float]]]:
+    """Of each page: how much of the main text is inside, how much of the rest, how much of what is found is the rest.
+
+    By the model alone, and with furniture.
+    """
+    from orienteer.extract.page import extract_page
+
+    known, furniture = [], Furniture()
+    for name, html in pages:
+        truth = main_and_rest(html)
+        page = extract_page(html, f"http://{name}", with_scores=True)
+        lines = page.text.split("\n")
+        furniture.learn(host, lines)
+        if truth is not None and len(truth[0].split()) >= 20:
+            known.append((lines, page.line_scores, truth))
+    figures: dict[str, list[tuple[float, float, float]]] = {"by itself": [], "with furniture": []}
+    for lines, scores, (main, whole) in known:
+        masks = np.frombuffer(scores, np.uint8) >= 128, furniture.main_lines(host, lines, scores)
+        for name, mask in zip(figures, masks, strict=True):
+            kept = "\n".join(line for line, is_main in zip(lines, mask, strict=True) if is_main)
+            figures[name].append(_figures(kept, main, whole))
+    return figures
+
+
+def _figures(kept: str, main: str, whole: str) -> tuple[float, float, float]:
+    from collections import Counter
+
+    found, wanted, everything = (Counter(_WORD.findall(text.lower())) for text in (kept, main, whole))
+    n_right = (found & wanted).total()
+    n_rest = max(everything.total() - wanted.total(), 0)
+    n_wrong = found.total() - n_right
+    return n_right / wanted.total(), min(n_wrong / n_rest, 1.0) if n_rest else 0.0, n_wrong / max(found.total(), 1)
+
+
+def furniture_table() -> str:
+    rows = []
+    n_pages = n_hosts = 0
+    for site, archive in SITES.items():
+        total = defaultdict(list)
+        for host, pages in pages_of_sites(archive):
+            for name, figures in host_figures(host, pages).items():
+                total[name] += figures
+            n_pages, n_hosts = n_pages + len(pages), n_hosts + 1
+        for name, figures in total.items():
+            rows.append([f"{site}, {name}", *(f"{100 * figure:.1f} %" for figure in np.mean(figures, axis=0))])
+    head = ["", "of the main text, inside", "of the rest, inside", "of what is inside, the rest"]
+    return f"Furniture learned from {n_pages:,} pages of {n_hosts} hosts, in words:\n\n{table(head, rows)}"

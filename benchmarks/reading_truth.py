@@ -1,0 +1,60 @@
+"""What is the main text of pages of documentation, by the element in which each generator puts it.
+
+Told by lxml and by rules that know each generator; nothing of the reader that is measured. Sphinx marks it
+(`role="main"`, or `div.body`), docutils has `div.document`, AsciiDoc and Tomcat `#content`. DocBook's pages are all main
+text but for the navigation above and below. Wikipedia has `#bodyContent`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MARKED = (
+    '//*[@role="main"]', '//div[contains(concat(" ", @class, " "), " body ")]', '//div[@id="bodyContent"]',
+    '//div[contains(concat(" ", @class, " "), " document ")]', '//*[@id="content"]', '//div[@class="yui-b"]',
+)  # fmt: skip
+_AROUND = (
+    '//div[@class="navheader" or @class="navfooter"]', '//ul[@class="docnav" or @class="docnav top"]',
+    '//p[@id="title"]', '//div[@class="nosearch"]', '//div[@id="footer"]', "//script", "//style", "//noscript",
+    '//div[@id="hd" or @id="ft" or @id="sidebar" or @id="global-nav"]', '//div[@class="nav" or @class="sidemenu"]',
+    '//a[@class="headerlink"]', '//div[@role="navigation"]', '//*[@class="linenos"]',
+)  # fmt: skip
+_BLOCKS = frozenset((
+    "p", "div", "li", "td", "th", "tr", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "br", "table", "section",
+    "blockquote", "ul", "ol", "dl", "caption", "form", "address", "hr", "article", "aside", "nav", "footer", "header",
+))  # fmt: skip
+
+
+def main_and_rest(html: bytes) -> tuple[str, str] | None:
+    """The main text of a page and the rest of its text; None where no rule knows it."""
+    from lxml.html import HTMLParser, document_fromstring
+
+    tree = document_fromstring(html, parser=HTMLParser(encoding="utf-8"))
+    body = tree.find("body")
+    if body is None:
+        return None
+    around = [element for path in _AROUND for element in tree.xpath(path)]
+    is_docbook = bool(tree.xpath('//div[@class="navheader" or @class="navfooter"]|//ul[@class="docnav"]'))
+    marked = next((found[0] for path in _MARKED if (found := tree.xpath(path))), None)
+    if is_docbook:
+        marked = body
+    if marked is None:
+        return None
+    whole = _text(body, [element for element in around if element.tag in ("script", "style", "noscript")])
+    return _text(marked, around), whole
+
+
+def _text(element: Any, without: list[Any]) -> str:
+    parts: list[str] = []
+    _collect(element, {id(one) for one in without}, parts)
+    return "".join(parts)
+
+
+def _collect(element: Any, without: set[int], parts: list[str]) -> None:
+    if id(element) not in without and isinstance(element.tag, str):
+        mark = "\n" if element.tag in _BLOCKS else ""
+        parts.append(mark + (element.text or ""))
+        for child in element:
+            _collect(child, without, parts)
+        parts.append(mark)
+    parts.append(element.tail or "")

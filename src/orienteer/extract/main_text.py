@@ -1,0 +1,144 @@
+"""The main text of a page: which of its lines a reader came for, and which are menus, notices and the like.
+
+A line is judged twice by small neural networks over what can be told of it (`line_features`): first by itself and its
+place, then in the light of how the lines around it, those of its kind and those in the same elements were judged. The
+weights were learned on pages of the real web (`experiments/main_text_weights`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.extract.line_features import LearnedWords, LineFeatures, context_columns
+from orienteer.extract.line_places import Floats, Places
+
+MAIN = 128  # lines with this score and more are main text
+_WEIGHTS = Path(__file__).with_name("main_text.npz")
+_MOST = 4.0  # standard deviations from the mean; what is beyond is rare, and nothing was learned of it
+
+_BORDERS = 0.15, 0.65
+REPEATED_CHARS = 40  # from which on a line that stands on the page again is furniture
+
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
+class Net(NamedTuple):
+    """A network: what it takes is brought to mean 0 and deviation 1 first."""
+
+    means: NDArray[np.float32]
+    deviations: NDArray[np.float32]
+    layers: tuple[Layer, ...]
+
+    def scores(self, matrix: NDArray[np.float32]) -> Floats:
+        """Between 0 and 1, one for each row."""
+        values = np.clip((matrix - self.means) / self.deviations, -_MOST, _MOST)
+        for k, (weights, biases) in enumerate(self.layers):
+            values = values @ weights + biases
+            if k + 1 < len(self.layers):
+                np.maximum(values, 0, out=values)
+        result: Floats = 1 / (1 + np.exp(-np.clip(values[:, 0], -30, 30).astype(np.float64)))
+        return result
+
+
+class Judge(NamedTuple):
+    """All that was learned."""
+
+    words: LearnedWords
+    first: Net
+    second: Net
+
+    def scores(self, texts: list[str], places: Places, title: str, url: str) -> Floats:
+        """How likely each line is main text; of lines that a page repeats, the first."""
+        features = LineFeatures(texts, places, title, url, self.words)
+        matrix = features.matrix
+        first = self.first.scores(matrix)
+        seen = context_columns(features.context, first).astype(np.float32)
+        scores = self.second.scores(np.concatenate([matrix, seen], axis=1))
+        return without_repeats(scores, features.repeats(REPEATED_CHARS))
+
+
+def without_repeats(scores: Floats, repeats: list[int]) -> Floats:
+    """A line that stands on the page again is no main text the second time."""
+    scores[repeats] = 0.0
+    return scores
+
+
+def line_scores(texts: list[str], places: Places, title: str, url: str) -> bytes:
+    """How much each line of a page belongs to its main text, from 0 to 255; what has `MAIN` and more does."""
+    if not texts:
+        return b""
+    scores = judge().scores(texts, places, title, url)
+    n_words = np.array([text.count(" ") + 1.0 for text in texts])
+    return as_bytes(scores, n_words)
+
+
+def as_bytes(scores: Floats, n_words: Floats) -> bytes:
+    """Scores with the page's own border at `MAIN`; never below it are the best lines of a page."""
+    likely, border = (np.clip(values, 0.001, 0.999) for values in (scores, _border(scores, n_words)))
+    odds = np.log(likely / (1 - likely)) - np.log(border / (1 - border))
+    return np.minimum(np.round(256 / (1 + np.exp(-odds))), 255).astype(np.uint8).tobytes()
+
+
+def _border(scores: Floats, n_words: Floats) -> float:
+    """The score from which on lines are taken, so that the expected F1 of their words is the largest.
+
+    With n words in the lines that are taken, of which e are expected to be main text, of m that are expected on the
+    page, F1 is about 2 e / (n + m). A page of unsure lines has a low border, not an empty main text.
+    """
+    order = np.argsort(-scores, kind="stable")
+    expected, taken = np.cumsum((scores * n_words)[order]), np.cumsum(n_words[order])
+    best = int(np.argmax(2 * expected / (taken + expected[-1])))
+    return float(min(np.clip(scores[order[best]], *_BORDERS), scores.max()))
+
+
+@cache
+def judge() -> Judge:
+    """What was learned, from the file beside this one."""
+    with np.load(_WEIGHTS, allow_pickle=False) as file:
+        return judge_of(dict(file))
+
+
+def arrays_of(judge: Judge) -> dict[str, NDArray[Any]]:
+    """What was learned, as arrays of half precision: nothing is lost that could be seen."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, words in (("element", judge.words.of_elements), ("line", judge.words.of_lines)):
+        arrays[f"{name}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
+        arrays[f"{name}_scores"] = np.array(list(words.values()), np.float16)
+    for name, net in (("first", judge.first), ("second", judge.second)):
+        arrays[f"{name}_means"], arrays[f"{name}_deviations"] = net.means, net.deviations
+        for k, (weights, biases) in enumerate(net.layers):
+            arrays[f"{name}_weights_{k}"] = weights.astype(np.float16)
+            arrays[f"{name}_biases_{k}"] = biases.astype(np.float16)
+    return arrays
+
+
+def judge_of(arrays: dict[str, NDArray[Any]]) -> Judge:
+    return Judge(
+        LearnedWords(_words(arrays, "element"), _words(arrays, "line")), _net(arrays, "first"), _net(arrays, "second")
+    )
+
+
+def _words(arrays: dict[str, NDArray[Any]], name: str) -> dict[str, float]:
+    words = arrays[f"{name}_words"].tobytes().decode().split("\n")
+    return dict(zip(words, arrays[f"{name}_scores"].astype(float).tolist(), strict=True))
+
+
+def _net(arrays: dict[str, NDArray[Any]], name: str) -> Net:
+    n_layers = sum(key.startswith(f"{name}_weights_") for key in arrays)
+    layers = [
+        (arrays[f"{name}_weights_{k}"].astype(np.float32), arrays[f"{name}_biases_{k}"].astype(np.float32))
+        for k in range(n_layers)
+    ]
+    return Net(arrays[f"{name}_means"], arrays[f"{name}_deviations"], tuple(layers))
+
+
+def main_text(text: str, scores: bytes) -> str:
+    """The lines of a text that are main text by their scores; all of them where there are no scores."""
+    if not scores:
+        return text
+    return "\n".join(line for line, score in zip(text.split("\n"), scores, strict=True) if score >= MAIN)

@@ -1,0 +1,85 @@
+"""Furniture: what repeats on the pages of a host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orienteer.extract import furniture as module
+from orienteer.extract.furniture import MIN_PAGES, Furniture
+
+_MENU = ["Home", "Products", "Contact us"]
+_NOTICE = "All offers are subject to change without notice, and prices do not include delivery."
+
+
+def _lines(number: int) -> list[str]:
+    said = [
+        f"{word} is what page {chr(97 + number)} says about its subject, at some length."
+        for word in ["One", "Two", "Three"]
+    ]
+    return [*_MENU, *said, "Parameters", f"Of {chr(97 + number)}", _NOTICE]
+
+
+def _learned(n_pages: int) -> Furniture:
+    furniture = Furniture()
+    for number in range(n_pages):
+        furniture.learn("a.org", _lines(number))
+    return furniture
+
+
+def test_what_repeats_is_furniture_though_the_model_takes_it_for_main_text():
+    mask = _learned(10).main_lines("a.org", _lines(3), bytes([200] * 9))
+    kept = [line for line, is_main in zip(_lines(3), mask, strict=True) if is_main]
+    assert kept == _lines(3)[3:8]  # "Parameters" stands between other lines on each page
+
+
+def test_the_last_line_repeats_by_the_end_of_the_page():
+    shares = _learned(10).repeated("a.org", _lines(3))
+    assert shares is not None
+    assert shares[-1] == 1 and shares[0] == 1 and shares[4] == 0
+
+
+def test_a_line_of_its_own_among_main_text_is_main_text_sooner():
+    scores = bytes([5, 5, 5, 200, 90, 200, 90, 200, 5])
+    mask = _learned(10).main_lines("a.org", _lines(3), scores)
+    assert mask.tolist() == [False] * 3 + [True] * 5 + [False]
+
+
+def test_few_pages_say_nothing():
+    scores = bytes([200] * 9)
+    assert _learned(MIN_PAGES - 1).main_lines("a.org", _lines(0), scores).all()
+    assert _learned(MIN_PAGES - 1).repeated("a.org", _lines(0)) is None
+    assert Furniture().main_lines("b.org", ["x"], b"\x80").tolist() == [True]
+
+
+def test_pages_of_the_same_content_do_not_erase_each_other():
+    furniture = Furniture()
+    for number in range(20):
+        furniture.learn("a.org", [f"Sorted by {chr(97 + number)}", *_lines(0)])
+    mask = furniture.main_lines("a.org", _lines(0), bytes([5, 5, 5, *[200] * 5, 5]))
+    assert mask[3:8].all()
+
+
+def test_pages_whose_lines_all_repeat_keep_what_the_model_says():
+    furniture = Furniture()
+    for number in range(20):
+        furniture.learn("a.org", ["Menu", "Short", "Lines", f"{chr(97 + number)}"])
+    mask = furniture.main_lines("a.org", ["Menu", "Short", "Lines"], bytes([10, 250, 250]))
+    assert mask.tolist() == [False, True, True]
+
+
+def test_hosts_are_apart():
+    furniture = _learned(10)
+    for _ in range(10):
+        furniture.learn("b.org", ["Nothing"])
+    assert furniture.main_lines("b.org", _lines(3), bytes([200] * 9)).all()
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(module, "MAX_PAIRS", 50)
+    furniture = _learned(40)
+    assert len(furniture._hosts["a.org"].pairs) <= 60
+    assert not furniture.main_lines("a.org", _lines(3), bytes([200] * 9))[:3].any()
+
+
+def test_a_page_without_lines():
+    assert np.array_equal(_learned(10).main_lines("a.org", [], b""), np.array([], bool))

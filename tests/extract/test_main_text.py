@@ -1,0 +1,136 @@
+"""Main text: which lines a reader came for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orienteer.extract.block_reader import read_with_blocks
+from orienteer.extract.line_counts import CHARS, ENDS_SENTENCE, FIGURES, SENTENCES, WORDS, line_counts
+from orienteer.extract.line_reader import read_with_lines
+from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, judge, judge_of
+from orienteer.extract.page import extract_page
+from orienteer.extract.reader import read
+
+_URL = "http://example.org/news/a-bridge-for-the-town"
+_SENTENCE = "The council decided on Monday that the old bridge across the river, closed since March, will be rebuilt. "
+_ARTICLE = f"""<html><head><title>A bridge for the town</title></head><body>
+<nav class="menu"><ul><li><a href=/>Home</a><li><a href=/news>News</a><li><a href=/sport>Sport</a></ul></nav>
+<div class="cookie-banner"><p>We use cookies. <button>Accept all</button></p></div>
+<article class="post"><h1>A bridge for the town</h1><div class="entry-content">
+<p>{_SENTENCE * 3}</p><p>{_SENTENCE.replace("Monday", "Tuesday") * 3}</p><p>{_SENTENCE.replace("old", "new") * 4}</p>
+</div></article>
+<aside class="related"><h3>Related articles</h3><ul><li><a href=/1>One more</a><li><a href=/2>Another</a></ul></aside>
+<footer class="site-footer"><p>Copyright 2025 The Paper. <a href=/privacy>Privacy policy</a></p></footer>
+</body></html>""".encode()
+
+
+def _page(html: bytes, **asked: bool):
+    return extract_page(html, _URL, with_scores=True, **asked)
+
+
+def test_the_article_is_main_text_and_menus_are_not():
+    main = _page(_ARTICLE).main_text
+    assert main.count("The council decided") == 10
+    for furniture in ("Sport", "cookies", "Related", "Copyright"):
+        assert furniture not in main
+
+
+def test_a_score_for_each_line_of_the_text():
+    page = _page(_ARTICLE)
+    assert len(page.line_scores) == len(page.text.split("\n"))
+    shown = [line for line, score in zip(page.text.split("\n"), page.line_scores, strict=True) if score >= MAIN]
+    assert "\n".join(shown) == page.main_text
+
+
+def test_blocks_and_lines_are_judged_alike():
+    one, other = _page(_ARTICLE), _page(_ARTICLE, with_blocks=True)
+    assert one.text == other.text
+    assert one.main_text == other.main_text
+
+
+def test_nobody_pays_who_does_not_ask():
+    page = extract_page(_ARTICLE, _URL)
+    assert page.line_scores == b""
+    assert page.main_text == page.text
+
+
+@pytest.mark.parametrize(
+    "html", [b"<p>Hi", b"<nav><a href=/>Home</a></nav>", b"<ul><li>a<li>b</ul>", b"<footer>x</footer>"]
+)
+def test_where_there_is_text_there_is_main_text(html: bytes):
+    assert _page(html).main_text
+
+
+def test_an_empty_page_has_none():
+    page = _page(b"<html></html>")
+    assert (page.line_scores, page.main_text) == (b"", "")
+
+
+def test_what_a_page_repeats_is_main_text_once():
+    twice = _ARTICLE.replace(b"</article>", f"<p>{_SENTENCE * 3}</p></article>".encode())
+    assert _page(twice).main_text.count(_SENTENCE.strip()) == _page(_ARTICLE).main_text.count(_SENTENCE.strip())
+
+
+def test_a_page_of_unsure_lines_has_a_low_border():
+    scores = np.array([0.45, 0.4, 0.42, 0.01])
+    assert list(np.frombuffer(as_bytes(scores, np.full(4, 10.0)), np.uint8) >= MAIN) == [True, True, True, False]
+
+
+def test_what_was_learned_survives_its_file():
+    again = judge_of(arrays_of(judge()))
+    assert again.words == judge().words
+    for one, other in ((again.first, judge().first), (again.second, judge().second)):
+        assert all(
+            np.array_equal(a, b)
+            for x, y in zip(one.layers, other.layers, strict=True)
+            for a, b in zip(x, y, strict=True)
+        )
+
+
+# Reading by lines
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        _ARTICLE,
+        b"<p>a <a href=x>b <b>c</b></a> d<p>\xe2\x80\x83e<br>f",
+        b"<table><tr><td>1<td><a href=/><div>in a link</div></a></table>\0x",
+        b"\xe2\x80\x83<p>\xe2\x80\x83<p>only this<p>\xe2\x80\x83",
+        b"<noscript><p>hidden</noscript><p>shown<iframe>x</iframe>",
+    ],
+)
+def test_the_text_and_the_places_are_those_of_the_other_readers(html: bytes):
+    by_lines, by_blocks = read_with_lines(html), read_with_blocks(html)
+    assert by_lines.text == read(html).text
+    lines = [block for block in by_blocks.blocks if block.text]
+    names = [by_lines.places.names[k] for k in by_lines.places.of_lines]
+    assert names == [line.element.name for line in lines]
+    assert by_lines.places.linked.tolist() == [line.n_linked for line in lines]
+
+
+_TAGS = st.sampled_from(
+    ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>", "a b ", "c\n",
+     "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>", "\0", "\x1e", "<"]
+)  # fmt: skip
+
+
+@given(st.lists(_TAGS, max_size=40).map("".join))
+def test_any_page_has_a_score_for_each_line(html: str):
+    content = html.encode()
+    page = extract_page(content, _URL, "utf-8", with_scores=True)
+    assert page.text == extract_page(content, _URL, "utf-8").text
+    assert len(page.line_scores) == (len(page.text.split("\n")) if page.text else 0)
+    assert bool(page.main_text) == bool(page.text)
+
+
+def test_counts_of_lines():
+    counts = line_counts('He said: "No 1." And left\n日本語。\nmenu', 3)
+    assert counts[:, CHARS].tolist() == [25, 4, 4]
+    assert counts[:, WORDS].tolist() == [6, 4, 1]
+    assert counts[:, SENTENCES].tolist() == [1, 2, 0]
+    assert counts[:, FIGURES].tolist() == [1, 0, 0]
+    assert counts[:, ENDS_SENTENCE].tolist() == [0, 1, 0]
