@@ -24,7 +24,7 @@ from benchmarks.search_quality import Answered, bm25s_defaults, fts5_plain, ours
 from benchmarks.search_queries import Query, texts_of
 from orienteer.url import host_of
 
-N_PAGES, N_QUERIES = 80, 100
+N_PAGES, N_QUERIES = 80, 50
 _GUIDE, _HELP = "usr/share/doc/installation-guide-amd64", "usr/share/libreoffice/help"
 MANUALS = (
     *(

@@ -2,9 +2,10 @@
 
     1. pages that are new or have changed are read from the archive: their words and the texts of their links are kept
        in pages.db (see `store/page_texts`)
-    2. each page that is to be found has a stamp: of its content, of what links to it say, and of what hooks added.
+    2. which of their lines are main text is told by what repeats on their hosts, too (see `main_lines`)
+    3. each page that is to be found has a stamp: of its content, of what links to it say, and of what hooks added.
        Documents with another stamp are replaced, those of pages that are gone are removed, missing ones are added
-    3. ranks, relevance and who repeats whom are computed anew (see `page_columns`)
+    4. ranks, relevance and who repeats whom are computed anew (see `page_columns`)
 
 Each step looks at what is there, so that it may be killed at any moment and run again. The crawl may be going on: what
 is indexed is the crawl as it was at the beginning. Memory is bounded by the pages' numbers and links, not their texts.
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
+from orienteer.extract.furniture import Furniture
 from orienteer.files.plain import make_plain_folder
 from orienteer.inspect.archived_page import warn_skipped
 from orienteer.inspect.local_web import page_names
@@ -37,6 +39,7 @@ from orienteer.processes.pool import Failed
 from orienteer.progress import Progress, silent
 from orienteer.search.column_writing import write_columns
 from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.search.main_lines import judge_again
 from orienteer.search.page_columns import FILE
 from orienteer.search.page_reading import ToRead, content_stamp, index_reading, page_text, stamp_of, to_read
 from orienteer.search.text_index import TextIndex, remove_index
@@ -169,6 +172,7 @@ class _Indexing:
         estimated = self._crawl.read_ranks()
         with PageTexts(self._index / TEXTS) as texts:
             n_read, n_skipped, wanted = self._read(texts)
+            judge_again(texts, Furniture)
             counts = self._write(texts, wanted)
             if self._text_index().ghost_share() > max_ghost_share:
                 self._remove_text_index()

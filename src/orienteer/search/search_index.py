@@ -28,7 +28,7 @@ from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.lookup import built, may_be_relaxed, n_found
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.paged import has_pages
-from orienteer.search.query import Ask, hints, parse, wrong_values
+from orienteer.search.query import SENTENCE_WORDS, Ask, hints, parse, wrong_values
 from orienteer.search.related import co_cited
 from orienteer.search.snippet import Marker, Snippet, html_of
 from orienteer.search.spelling import suggestion
@@ -249,7 +249,9 @@ class SearchIndex:
             hits=hits,
             relaxed=relaxed,
             hints=wrong_values(ask) if total else hints(words, view.vocabulary.field_names),
-            suggestion=self._suggestion(view, ask) if relaxed or total <= _FEW else None,
+            suggestion=self._suggestion(view, ask)
+            if (relaxed or total <= _FEW) and len(ask.sought) < SENTENCE_WORDS
+            else None,
             related=self._related(view, best, n_related) if n_related else (),
             elapsed_s=time.perf_counter() - began,
         )
