@@ -117,7 +117,7 @@ def _marked(hit: Hit) -> Text:
 def _indented(text: Text) -> object:
     from rich.padding import Padding
 
-    return Padding(text, (0, 0, 0, 4))
+    return Padding(text, (0, 0, 0, 4), expand=False)
 
 
 def _facts(hit: Hit, results: Results) -> str:
