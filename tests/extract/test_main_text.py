@@ -57,7 +57,7 @@ def test_nobody_pays_who_does_not_ask():
     assert page.main_text == page.text
 
 
-@pytest.mark.parametrize("html", [b"<p>Hi", b"<nav><a href=/>Home</a></nav>", b"<ul><li>a<li>b</ul>", b"<footer>x</footer>"])
+@pytest.mark.parametrize("html", [b"<p>Hi", b"<nav><a href=/>Home</a></nav>", b"<ul><li>a<li>b</ul>", b"<footer>x"])
 def test_where_there_is_text_there_is_main_text(html: bytes):
     assert _page(html).main_text
 
@@ -81,7 +81,11 @@ def test_what_was_learned_survives_its_file():
     again = judge_of(arrays_of(judge()))
     assert again.words == judge().words
     for one, other in ((again.first, judge().first), (again.second, judge().second)):
-        assert all(np.array_equal(a, b) for x, y in zip(one.layers, other.layers, strict=True) for a, b in zip(x, y, strict=True))
+        assert all(
+            np.array_equal(a, b)
+            for x, y in zip(one.layers, other.layers, strict=True)
+            for a, b in zip(x, y, strict=True)
+        )
 
 
 # Reading by lines
@@ -107,8 +111,9 @@ def test_the_text_and_the_places_are_those_of_the_other_readers(html: bytes):
 
 
 _TAGS = st.sampled_from(
-    ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>", "a b ", "c\n",
-     "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>", "\0", "\x1e", "<"]
+    ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>",
+     "a b ", "c\n", "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>",
+     "\0", "\x1e", "<"]
 )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ class Groups:
     """Lines of the same kind."""
 
     def __init__(self, groups: Ints) -> None:
-        _, self.index = np.unique(groups, return_inverse=True)
+        self.index: Ints = np.unique(groups, return_inverse=True)[1]
 
     def sum(self, values: Floats) -> Floats:
         """Of each line: the sum over its group."""

@@ -1,7 +1,7 @@
 """Reading a page line by line: what `reader` reads, and besides in which elements each line stands.
 
-That is all that main text is told by, and takes a fraction of the time of blocks. Python sees the start tags; which line
-stands where is found by a kernel, while it collapses white space as `whitespace.lines` does.
+That is all that main text is told by, and takes a fraction of the time of blocks. Python sees the start tags; which
+line stands where is found by a kernel, while it collapses white space as `whitespace.lines` does.
 """
 
 from __future__ import annotations
@@ -97,9 +97,7 @@ class LineReader(PageReader):
         self.places = Places(self._names, self._words, parents, of_lines, linked).pruned()
 
 
-def _placed(
-    text: str, changed_at: Ints, changed_to: Ints, parents: Ints, is_anchor: Any
-) -> tuple[str, Ints, Floats]:
+def _placed(text: str, changed_at: Ints, changed_to: Ints, parents: Ints, is_anchor: Any) -> tuple[str, Ints, Floats]:
     """The lines of a text, in which element each stands, and how many of its characters are links."""
     page = np.frombuffer(text.encode(), np.uint8)
     rest = np.empty(len(page), np.uint8)
