@@ -76,8 +76,7 @@ class Groups:
 
     def sum(self, values: Floats) -> Floats:
         """Of each line: the sum over its group."""
-        totals: Floats = np.bincount(self.index, values)[self.index]
-        return totals
+        return np.bincount(self.index, values)[self.index].astype(np.float64)
 
 
 class Context(NamedTuple):
