@@ -1,8 +1,8 @@
 """What is the main text of pages of documentation, by the element in which each generator puts it.
 
 Told by lxml and by rules that know each generator; nothing of the reader that is measured. Sphinx marks it
-(`role="main"`, or `div.body`), docutils has `div.document`, AsciiDoc and Tomcat `#content`. DocBook's pages are all main
-text but for the navigation above and below. Wikipedia has `#bodyContent`.
+(`role="main"`, or `div.body`), docutils has `div.document`, AsciiDoc and Tomcat `#content`. DocBook's pages are all
+main text but for the navigation above and below. Wikipedia has `#bodyContent`.
 """
 
 from __future__ import annotations

@@ -97,10 +97,8 @@ def true_shares(texts: list[str], main: str) -> tuple[NDArray[np.float64], NDArr
     of_lines = [words_of(text) for text in texts]
     here = np.array([numbers.get(word, -1) for words in of_lines for word in words], np.int32)
     shingles = {tuple(true_words[k : k + _SHINGLE]) for k in range(len(true_words) - _SHINGLE + 1)}
-    if len(here) * len(wanted) <= _MOST_CELLS:
-        matched = _aligned(here, wanted)
-    else:
-        matched = np.zeros(len(here), np.uint8)
+    is_small = len(here) * len(wanted) <= _MOST_CELLS
+    matched = _aligned(here, wanted) if is_small else np.zeros(len(here), np.uint8)
     shares, start = [], 0
     for words in of_lines:
         n = len(words)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,7 +104,7 @@ def trained(task: Task, seed: int) -> list[Net]:
     rng = np.random.default_rng(seed)
     sizes = (rows.shape[1], *HIDDEN, 1)
     parameters = []
-    for before, after in zip(sizes, sizes[1:], strict=False):
+    for before, after in pairwise(sizes):
         drawn = rng.normal(0, np.sqrt(2 / before), (n_nets, before, after)).astype(np.float32)
         parameters += [xp.asarray(drawn), xp.zeros((n_nets, 1, after), xp.float32)]
     first, second = [xp.zeros_like(p) for p in parameters], [xp.zeros_like(p) for p in parameters]

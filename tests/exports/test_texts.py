@@ -291,3 +291,15 @@ def test_hostile_pages_in_parquet(tmp_path: Path) -> None:
     table = pd.read_parquet(tmp_path / "rude.parquet")
     assert set(table["url"]) == set(RUDE_URLS)
     assert table["text"].tolist() == [found["text"] for found in jsonl(crawl.path).values()]
+
+
+def test_texts_are_main_text_and_the_full_text_can_be_had(tmp_path: Path) -> None:
+    menu = "<nav><ul><li><a href=/>Start</a><li><a href=/shop>Shop</a></ul></nav>"
+    crawl = HandmadeCrawl(tmp_path / "crawl")
+    said = "The bridge of {} was closed in March, and the council wants to build it again before the summer ends. "
+    towns = ("Aston", "Borden", "Calder", "Dunford", "Elmsley", "Fernham")
+    crawl.add({f"http://a.org/{town}": f"{menu}<article><h1>{town}</h1><p>{said.format(town) * 5}" for town in towns})
+    page = jsonl(crawl.path, full_text=True)["http://a.org/Calder"]
+    assert page["text"] == f"Calder\n{said.format('Calder') * 5}".strip()
+    assert page["full_text"].startswith("Start\nShop\nCalder\n")
+    assert "full_text" not in jsonl(crawl.path)["http://a.org/Calder"]

@@ -35,7 +35,7 @@ def test_what_repeats_is_furniture_though_the_model_takes_it_for_main_text():
 def test_the_last_line_repeats_by_the_end_of_the_page():
     shares = _learned(10).repeated("a.org", _lines(3))
     assert shares is not None
-    assert shares[-1] == 1 and shares[0] == 1 and shares[4] == 0
+    assert (shares[-1], shares[0], shares[4]) == (1, 1, 0)
 
 
 def test_a_line_of_its_own_among_main_text_is_main_text_sooner():

@@ -57,9 +57,7 @@ def test_nobody_pays_who_does_not_ask():
     assert page.main_text == page.text
 
 
-@pytest.mark.parametrize(
-    "html", [b"<p>Hi", b"<nav><a href=/>Home</a></nav>", b"<ul><li>a<li>b</ul>", b"<footer>x</footer>"]
-)
+@pytest.mark.parametrize("html", [b"<p>Hi", b"<nav><a href=/>Home</a></nav>", b"<ul><li>a<li>b</ul>", b"<footer>x"])
 def test_where_there_is_text_there_is_main_text(html: bytes):
     assert _page(html).main_text
 
@@ -113,8 +111,9 @@ def test_the_text_and_the_places_are_those_of_the_other_readers(html: bytes):
 
 
 _TAGS = st.sampled_from(
-    ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>", "a b ", "c\n",
-     "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>", "\0", "\x1e", "<"]
+    ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>",
+     "a b ", "c\n", "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>",
+     "\0", "\x1e", "<"]
 )  # fmt: skip
 
 

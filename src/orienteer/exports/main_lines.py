@@ -15,7 +15,7 @@ from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
-from orienteer.extract.blocks import Block
+from orienteer.extract.blocks import HEADING, Block
 from orienteer.extract.furniture import Furniture
 from orienteer.inspect.archived_page import Archived, page_reading
 from orienteer.processes.ordered import in_order
@@ -72,23 +72,34 @@ def _records(file: BinaryIO) -> Iterator[tuple[str, str, bytes]]:
         yield name.decode(), zlib.decompress(packed).decode(), scores
 
 
-def kept_text(text: str, is_main: IsMain) -> str:
-    """The main text; all of it where nothing is known, or the page is another one by now."""
+def kept_text(text: str, headings: list[str], is_main: IsMain) -> str:
+    """The main text with its headings; all of it where nothing is known, or the page is another one by now."""
     lines = text.split("\n")
     if len(lines) != len(is_main):
         return text
-    return "\n".join(line for line, is_kept in zip(lines, is_main, strict=True) if is_kept)
+    of_headings = set(headings)
+    kept = _with_headings(is_main, [line in of_headings for line in lines])
+    return "\n".join(line for line, is_kept in zip(lines, kept, strict=True) if is_kept)
 
 
 def kept_blocks(blocks: list[Block], is_main: IsMain) -> list[Block]:
     """The same of blocks; an image goes with the line before it."""
-    if sum(bool(block.text) for block in blocks) != len(is_main):
+    is_heading = [block.kind == HEADING for block in blocks if block.text]
+    if len(is_heading) != len(is_main):
         return blocks
-    kept, line, is_kept = [], 0, False
+    wanted = iter(_with_headings(is_main, is_heading))
+    kept, is_kept = [], False
     for block in blocks:
         if block.text:
-            is_kept = bool(is_main[line])
-            line += 1
+            is_kept = next(wanted)
         if is_kept:
             kept.append(block)
+    return kept
+
+
+def _with_headings(is_main: IsMain, is_heading: list[bool]) -> list[bool]:
+    """The headings right above main text belong to it."""
+    kept = [bool(one) for one in is_main]
+    for k in range(len(kept) - 2, -1, -1):
+        kept[k] |= is_heading[k] and kept[k + 1]
     return kept

@@ -14,11 +14,11 @@ from orienteer.exports.exported_crawl import ExportedCrawl, Mask
 from orienteer.exports.main_lines import IsMain, kept_blocks, kept_text, main_lines
 from orienteer.extract.page import Page
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
-from orienteer.inspect.archived_page import page_reading, warn_skipped
+from orienteer.inspect.archived_page import Archived, page_reading, warn_skipped
 from orienteer.pages.added import Additions
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
-from orienteer.search.page_reading import Languages, ToRead, encodable, to_read
+from orienteer.search.page_reading import Languages, encodable, to_read
 from orienteer.store.page_row import PageRow
 
 
@@ -86,9 +86,10 @@ Body = Callable[..., Any]  # of a page, and arguments
 
 
 class ToWrite(NamedTuple):
-    """A page that is to be read again, and which of its lines are main text."""
+    """A page that is to be read again, what is known of its language, and which of its lines are main text."""
 
-    page: ToRead
+    page: Archived
+    language: str
     is_main: IsMain
 
 
@@ -115,7 +116,7 @@ def _read(
     crawl: ExportedCrawl, wanted: Mask, of_main: Iterator[IsMain], reading: tuple[Any, ...]
 ) -> Iterator[tuple[TextPage, Any | None]]:
     rows = (
-        ((row, url), ToWrite(to_read(row, url), next(of_main, b"")))
+        ((row, url), ToWrite(to_read(row, url).page, row.language, next(of_main, b"")))
         for row, url in crawl.rows(wanted, "exporting pages")
     )
     with in_order(content_reading, reading, rows, crawl.n_processes) as read:
@@ -135,7 +136,7 @@ def content_reading(
     with page_reading(folder, with_blocks=body is not None) as read:
 
         def content_of(wanted: ToWrite) -> Content:
-            page = read(wanted.page.page)
+            page = read(wanted.page)
             content = _content(wanted, page, languages, full_text)
             page.blocks = kept_blocks(page.blocks, wanted.is_main)
             return content if body is None else content._replace(body=body(page, *arguments))
@@ -144,12 +145,12 @@ def content_reading(
 
 
 def _content(wanted: ToWrite, page: Page, languages: Languages, full_text: bool) -> Content:
-    text = kept_text(page.text, wanted.is_main)
+    text = kept_text(page.text, page.headings, wanted.is_main)
     shown = set(text.split("\n"))
     return Content(
         title=encodable(page.title),
         text=encodable(text),
-        language=wanted.page.language or page.language or languages.of(page.text),
+        language=wanted.language or page.language or languages.of(page.text),
         headings=[encodable(heading) for heading in page.headings if heading in shown],
         fields=page.fields,
         full_text=encodable(page.text) if full_text else None,

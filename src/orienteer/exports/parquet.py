@@ -3,10 +3,10 @@
     NAME.parquet          page, url, host, title, text, language, ...     a row a page, `page` counts from 0
     NAME.links.parquet    source, target                                  a row a link, by those numbers
 
-The columns are those of a TextPage, of which `full_text` is there where it was asked for. What the page says of dates is
-text, since it may be to the month; `fields` is a JSON object, NULL where page hooks added none. A link to another name
-of a page, be it a redirect or a page left out because it repeats this one, is a link to the page. `LinkGraph.load`
-reads the second file, with the URLs of the first.
+The columns are those of a TextPage, of which `full_text` is there where it was asked for. What the page says of dates
+is text, since it may be to the month; `fields` is a JSON object, NULL where page hooks added none. A link to another
+name of a page, be it a redirect or a page left out because it repeats this one, is a link to the page.
+`LinkGraph.load` reads the second file, with the URLs of the first.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _FIGURES = re.compile(r"\d+")
 # What repetition adds to the logarithm of the odds of a score, by the share of pages that have the line.
 _SHARES = (0.0, 0.02, 0.06, 0.15, 0.3, 0.6, 1.0)
 _EVIDENCE = (4.0, 3.5, 3.0, 1.0, -1.0, -5.0, -7.0)
-_AT_EDGES = 1.5  # the most that it adds before the first and behind the last line of main text
+_AT_EDGES = 1.0  # the most that it adds before the first and behind the last line of main text
 
 
 @dataclass(slots=True)

@@ -72,12 +72,11 @@ class Groups:
     """Lines of the same kind."""
 
     def __init__(self, groups: Ints) -> None:
-        _, self.index = np.unique(groups, return_inverse=True)
+        self.index: Ints = np.unique(groups, return_inverse=True)[1]
 
     def sum(self, values: Floats) -> Floats:
         """Of each line: the sum over its group."""
-        totals: Floats = np.bincount(self.index, values)[self.index]
-        return totals
+        return np.bincount(self.index, values)[self.index].astype(np.float64)
 
 
 class Context(NamedTuple):

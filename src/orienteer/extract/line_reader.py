@@ -1,7 +1,7 @@
 """Reading a page line by line: what `reader` reads, and besides in which elements each line stands.
 
-That is all that main text is told by, and takes a fraction of the time of blocks. Python sees the start tags; which line
-stands where is found by a kernel, while it collapses white space as `whitespace.lines` does.
+That is all that main text is told by, and takes a fraction of the time of blocks. Python sees the start tags; which
+line stands where is found by a kernel, while it collapses white space as `whitespace.lines` does.
 """
 
 from __future__ import annotations

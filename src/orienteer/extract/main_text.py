@@ -81,7 +81,8 @@ def as_bytes(scores: Floats, n_words: Floats) -> bytes:
     """Scores with the page's own border at `MAIN`; never below it are the best lines of a page."""
     likely, border = (np.clip(values, 0.001, 0.999) for values in (scores, _border(scores, n_words)))
     odds = np.log(likely / (1 - likely)) - np.log(border / (1 - border))
-    return np.minimum(np.round(256 / (1 + np.exp(-odds))), 255).astype(np.uint8).tobytes()
+    levels: NDArray[np.uint8] = np.minimum(np.round(256 / (1 + np.exp(-odds))), 255).astype(np.uint8)
+    return levels.tobytes()
 
 
 def _border(scores: Floats, n_words: Floats) -> float:
