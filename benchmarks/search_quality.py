@@ -197,8 +197,11 @@ def tantivy_defaults(folder: Path, asked: dict[str, list[Query]]) -> Callable[[]
     searcher = index.searcher()
 
     def answer(words: str) -> list[str]:
-        bare = " ".join(_WORD.findall(words)).lower()  # AND, OR and IN are rules there
-        query = index.parse_query(bare, ["title", "text"])
+        quoted = " ".join(f'"{word}"' for word in _WORD.findall(words))  # AND, OR, NOT and IN are rules there
+        try:
+            query = index.parse_query(quoted, ["title", "text"])
+        except ValueError:  # its tokenizer sees no word
+            return []
         return [str(searcher.doc(address)["url"][0]) for _, address in searcher.search(query, _N_SHOWN).hits]
 
     return answered(asked, answer)

@@ -125,6 +125,11 @@ def test_words_are_marked_in_any_script(language: str, words: str, marked: str) 
     assert found.parts == ("– ", marked, " –")
 
 
+def test_a_word_of_which_a_stemmer_leaves_nothing() -> None:
+    assert words_of("όταν", "el") == ("",)
+    assert Marker(parse("όταν ρυθμίσεις"), "el").snippet("– όταν – ρυθμίσεις").parts[1::2] == ("ρυθμίσεις",)
+
+
 def test_what_is_written_in_several_ways_is_one_word() -> None:
     for way, same in {
         "plain": ("ΟΔΟΣ οδός ὁδός", "شَيْء شيء", "e\u0301te \u00e9te", "ｆｕｌｌ full", "\u202b\u200fשלום\u202c שָׁלוֹם"),

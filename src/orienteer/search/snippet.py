@@ -198,8 +198,11 @@ class _Stems(dict[str, str]):
 
 
 def _starts(words: Iterable[str]) -> tuple[str, ...]:
-    """How words begin that may have the same stem as one of these: alike, but for a letter."""
-    starts = {word if len(word) < _MIN_CHARS_CUT else word[: min(len(word) - 1, 6)] for word in words}
+    """How words begin that may have the same stem as one of these: alike, but for a letter.
+
+    A stemmer may leave nothing of a word, as the Greek one does.
+    """
+    starts = {word if len(word) < _MIN_CHARS_CUT else word[: min(len(word) - 1, 6)] for word in words if word}
     return tuple(sorted(a for a in starts if not any(a != b and a.startswith(b) for b in starts)))
 
 
