@@ -65,7 +65,7 @@ def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
         assert (report.n_read, report.n_skipped) == (343, 0)
         expected = expected or held(crawl.path)
         assert held(crawl.path) == expected
-    assert {row[4] for row in expected["page"]} >= {"en", "de", "fr"}
+    assert {row[5] for row in expected["page"]} >= {"en", "de", "fr"}
 
 
 def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
