@@ -86,7 +86,7 @@ def test_after_a_refresh_the_newest_version_counts(tmp_path: Path) -> None:
         ori.refresh(folder, now=time.time() + DAY_S)
     ori.export(folder, "warc", tmp_path / "new.warc.gz")
     records = list(warcio_responses(tmp_path / "new.warc.gz"))  # none is a revisit
-    assert len(records) == len(PAGES) + 1
+    assert len(records) == len(PAGES) + 2  # and the plain text, and what redirects
     assert b"Closed for good" in dict(records)[VISIT]
     ori.export(folder, "jsonl", tmp_path / "new.jsonl")
     pages = {page["url"]: page for page in map(json.loads, (tmp_path / "new.jsonl").read_text().splitlines())}

@@ -74,7 +74,9 @@ def test_98_percent_are_certified_and_true(docs: Crawled) -> None:
 
 def test_in_the_end_everything_is_covered(docs: Crawled) -> None:
     assert docs.complete.stopped_because == "frontier empty"
-    assert docs.complete.figures.certificate.lower == pytest.approx(1, abs=1e-6)
+    certificate = docs.complete.figures.certificate
+    assert certificate.unknown < 0.001, "a page or two may be made by scripts"
+    assert certificate.lower + certificate.unknown == pytest.approx(1, abs=1e-6)
 
 
 def test_no_page_is_asked_for_twice(docs: Crawled) -> None:

@@ -65,7 +65,7 @@ def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
         assert (report.n_read, report.n_skipped) == (343, 0)
         expected = expected or held(crawl.path)
         assert held(crawl.path) == expected
-    assert {row[4] for row in expected["page"]} >= {"en", "de", "fr"}
+    assert {row[5] for row in expected["page"]} >= {"en", "de", "fr"}
 
 
 def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
     """Whenever some hundred pages were given out, one of those that read is killed, or none."""
-    crawl = filled(tmp_path / "crawl", 900)
+    crawl = filled(tmp_path / "crawl", 2_500)
     killed = []
 
     def kill(stage: str, done: int, total: int) -> None:
@@ -93,7 +93,7 @@ def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random
 
     report = update_index(crawl.path, processes=2, progress=kill)
     assert killed
-    assert (report.n_read, report.n_skipped) == (943, 0)
+    assert (report.n_read, report.n_skipped) == (2_543, 0)
     expected = held(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
     assert held(crawl.path) == expected

@@ -56,24 +56,11 @@ def test_it_is_read_as_it_is(old: Path) -> None:
     before = digest(old)
     with FolderView.open(old) as folder:
         assert folder.database.upgraded_from is None
-        assert folder.database.missing_tables == {"added", "unknown", "session", "survey", "walks"}
+        assert folder.database.missing_tables == {"added", "unknown", "session", "survey", "walks", "canonical"}
         assert folder.database.added(0) is None
     assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED
     assert orienteer("explain", old, SEED).stdout.startswith(SEED)
     assert len(Told(old).fetched_urls()) == N_FETCHED
-    assert digest(old) == before
-
-
-def test_its_index_is_searched(old: Path) -> None:
-    before = digest(old)
-    with ori.SearchIndex.open(old) as index:
-        assert index.n_pages > 0
-        found = index.search("site:h5.test", n=100)
-        assert found.total > 0
-        word = found.hits[0].title.split()[0]
-        assert index.search(word).total > 0
-        assert index.search("tag:shop").total == 0
-        assert index.search("price:12").query == "price:12"
     assert digest(old) == before
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,12 @@ class Furniture:
 
 def _numbers(lines: Sequence[str]) -> list[int]:
     """A number for each line, the same for lines that differ in case or in figures."""
-    return [hash(_FIGURES.sub("0", line.casefold())) for line in lines]
+    return [_number(_FIGURES.sub("0", line.casefold())) for line in lines]
+
+
+def _number(text: str) -> int:
+    """The same in every process, unlike `hash`: so an index made anew is the same."""
+    return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=7).digest())
 
 
 def _pairs(numbers: Sequence[int]) -> list[int]:

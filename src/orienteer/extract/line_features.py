@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,11 +59,27 @@ _CLASS_WORD = re.compile("[a-z]{2,}")
 _WORD = re.compile(r"\w+")
 
 
-class LearnedWords(NamedTuple):
+_MAX_KNOWN = 20_000  # pages of a site call their elements by the same words
+
+Three = tuple[float, float, float]
+
+
+@dataclass(slots=True)
+class LearnedWords:
     """How much more often than others they stand in the main text, as the logarithm of odds."""
 
     of_elements: Mapping[str, float]
     of_lines: Mapping[str, float]
+    known: dict[str, Three] = field(default_factory=dict, compare=False, repr=False)  # of elements so far
+
+    def element(self, words: str) -> Three:
+        """Least, most and sum of what was learned of an element's words; the least and the most never beyond 0."""
+        own = [self.of_elements[word] for word in element_words(words) if word in self.of_elements]
+        found = (min(0.0, *own), max(0.0, *own), sum(own)) if own else (0.0, 0.0, 0.0)
+        if len(self.known) >= _MAX_KNOWN:
+            self.known.clear()
+        self.known[words] = found
+        return found
 
 
 NO_WORDS = LearnedWords({}, {})
@@ -343,7 +360,8 @@ def short_lines(texts: Sequence[str], n_words: Floats) -> dict[int, set[str]]:
 def learned_columns(context: Context, short: Mapping[int, set[str]], learned: LearnedWords) -> dict[str, Floats]:
     """What the words say of lines: of those that elements are called by, and of those of short lines."""
     places = context.places
-    own = _element_scores(places.words, learned.of_elements)
+    known = learned.known.get
+    own = np.array([known(words) or learned.element(words) for words in places.words])
     least, most, total = places.spread(own)
     of_lines = places.of_lines
     above = places.above(of_lines)
@@ -385,17 +403,6 @@ def context_columns(context: Context, scores: Floats) -> Floats:
         columns.append(shares[element])
         element = places.above(element)
     return np.stack(columns, axis=1)
-
-
-def _element_scores(elements: Sequence[str], learned: Mapping[str, float]) -> Floats:
-    """Least, most and sum of what was learned of an element's words; the least and the most never beyond 0."""
-    known = {"": (0.0, 0.0, 0.0)}
-    for words in set(elements):
-        own = [learned[word] for word in element_words(words) if word in learned]
-        if own:
-            known[words] = (min(0.0, *own), max(0.0, *own), sum(own))
-    nothing = known[""]
-    return np.array([known.get(words, nothing) for words in elements])
 
 
 def _line_scores(short: Mapping[int, set[str]], n_lines: int, learned: Mapping[str, float]) -> Floats:

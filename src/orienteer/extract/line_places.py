@@ -14,6 +14,9 @@ from orienteer.kernel import kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_MAX_WORDS_CHARS = 400
+_NAMING = frozenset(("class", "id", "role"))
+
 
 @dataclass(slots=True)
 class Places:
@@ -39,24 +42,6 @@ class Places:
         if n_lines >= len(self.of_lines):
             return self
         return Places(self.names, self.words, self.parents, self.of_lines[:n_lines], self.linked[:n_lines])
-
-    def pruned(self) -> Places:
-        """Without the elements that no line stands in."""
-        is_used = np.zeros(len(self.parents), np.bool_)
-        is_used[self.of_lines] = True
-        is_used[:1] = True
-        _use_above(self.parents, is_used)
-        used = np.nonzero(is_used)[0]
-        numbers = np.cumsum(is_used) - 1
-        kept = used.tolist()
-        parents = self.parents[used]
-        return Places(
-            [self.names[k] for k in kept],
-            [self.words[k] for k in kept],
-            np.where(parents >= 0, numbers[np.maximum(parents, 0)], -1),
-            numbers[self.of_lines],
-            self.linked,
-        )
 
     def sums(self, values: Floats) -> Floats:
         """For each element the sum of what all lines in it have; of several columns."""
@@ -95,6 +80,35 @@ class Places:
             k = int(self.parents[k])
         _take_from_above(self.parents, shared)
         return shared
+
+
+def placed(
+    names: list[str], attributes: list[list[tuple[str, str]]], parents: Ints, of_lines: Ints, linked: Floats
+) -> Places:
+    """Of elements of these names and attributes, those that a line stands in; the others are left out."""
+    is_used = np.zeros(len(parents), np.bool_)
+    is_used[of_lines] = True
+    is_used[:1] = True
+    _use_above(parents, is_used)
+    used = np.nonzero(is_used)[0]
+    numbers = np.cumsum(is_used) - 1
+    kept = used.tolist()
+    above = parents[used]
+    return Places(
+        [names[k] for k in kept],
+        [_words_of(attributes[k]) for k in kept],
+        np.where(above >= 0, numbers[np.maximum(above, 0)], -1),
+        numbers[of_lines],
+        linked,
+    )
+
+
+def _words_of(attributes: list[tuple[str, str]]) -> str:
+    said = ""
+    for name, value in attributes:
+        if name in _NAMING and value:
+            said = f"{said} {value}"
+    return said[:_MAX_WORDS_CHARS].lower()
 
 
 def places_of(lines: list[Block]) -> Places:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.line_places import Floats, Ints, Places
+from orienteer.extract.line_places import Floats, Ints, placed
 from orienteer.extract.markup import CHANGE, Light, Lightener
 from orienteer.extract.reader import BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
 from orienteer.extract.robot_rules import OUR_NAME
@@ -19,10 +19,8 @@ from orienteer.extract.script_signs import new_signs
 from orienteer.extract.whitespace import BLOCK_MARK
 from orienteer.kernel import kernel
 
-_MAX_WORDS_CHARS = 400
 _NOT_NODES = ("br", "frameset", "hr", "plaintext", "textarea", "xmp")
 _WITH_LINES = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True, nodes=(*BLOCKS.difference(_NOT_NODES), "a"))
-_NAMING = frozenset(("class", "id", "role"))
 
 _SPACE, _LINE_END, _MARK = 0x20, 0x0A, 0x1E
 _NO_BREAK_SPACE = 0xC2, 0xA0  # in UTF-8
@@ -44,7 +42,8 @@ class LineReader(PageReader):
         super().__init__(True, robot)
         self.signs = signs
         self._next_note = iter(light.notes.tolist()).__next__
-        self._names, self._words, self._parents = ["html"], [""], [-1]
+        self._names, self._parents = ["html"], [-1]
+        self._attributes: list[list[tuple[str, str]]] = [[]]
         self._element = 0
         # Where the text stands in another element than before: the number of parts up to there, and the element.
         self._changed_at: list[int] = []
@@ -59,14 +58,10 @@ class LineReader(PageReader):
             self._parts.append(BLOCK_MARK)
         element = note >> 1
         if note & 1:
-            said = ""
-            for name, value in attributes:
-                if name in _NAMING and value:
-                    said = f"{said} {value}"
             self._parents.append(element)
             element = len(self._names)
             self._names.append(tag)
-            self._words.append(said[:_MAX_WORDS_CHARS].lower())
+            self._attributes.append(attributes)
         if element != self._element:
             self._enter(element)
 
@@ -99,7 +94,7 @@ class LineReader(PageReader):
             "".join(self._parts), changed_at, np.array(self._changed_to, np.int64), parents, is_anchor
         )
         self.text = text
-        self.places = Places(self._names, self._words, parents, of_lines, linked).pruned()
+        self.places = placed(self._names, self._attributes, parents, of_lines, linked)
 
 
 def _placed(text: str, changed_at: Ints, changed_to: Ints, parents: Ints, is_anchor: Any) -> tuple[str, Ints, Floats]:

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from orienteer.extract.line_features import LearnedWords, LineFeatures, context_columns
 from orienteer.extract.line_places import Floats, Places
+from orienteer.kernel import kernel
 
 MAIN = 128  # lines with this score and more are main text
 _WEIGHTS = Path(__file__).with_name("main_text.npz")
 _MOST = 4.0  # standard deviations from the mean; what is beyond is rare, and nothing was learned of it
 
 _BORDERS = 0.15, 0.65
+_SURELY_NONE = 0.01
 REPEATED_CHARS = 40  # from which on a line that stands on the page again is furniture
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -36,13 +38,31 @@ class Net(NamedTuple):
 
     def scores(self, matrix: NDArray[np.float32]) -> Floats:
         """Between 0 and 1, one for each row."""
-        values = np.clip((matrix - self.means) / self.deviations, -_MOST, _MOST)
+        values = np.clip((matrix - self.means) / self.deviations, -_MOST, _MOST).astype(np.float32)
         for k, (weights, biases) in enumerate(self.layers):
-            values = values @ weights + biases
-            if k + 1 < len(self.layers):
-                np.maximum(values, 0, out=values)
+            after = np.empty((len(values), weights.shape[1]), np.float32)
+            _pass_on(values, weights, biases, after, k + 1 < len(self.layers))
+            values = after
         result: Floats = 1 / (1 + np.exp(-np.clip(values[:, 0], -30, 30).astype(np.float64)))
         return result
+
+
+@kernel
+def _pass_on(before: Any, weights: Any, biases: Any, after: Any, is_hidden: Any) -> Any:
+    """What a layer makes of each row. (NumPy would start threads for it, which costs more than it saves.)"""
+    n_after = len(biases)
+    for row in range(len(before)):
+        for k in range(n_after):
+            after[row, k] = biases[k]
+        for i in range(before.shape[1]):
+            value = before[row, i]
+            if value != 0:
+                for k in range(n_after):
+                    after[row, k] += value * weights[i, k]
+        if is_hidden:
+            for k in range(n_after):
+                after[row, k] = max(after[row, k], np.float32(0))
+    return 0
 
 
 class Judge(NamedTuple):
@@ -59,7 +79,18 @@ class Judge(NamedTuple):
         first = self.first.scores(matrix)
         seen = context_columns(features.context, first).astype(np.float32)
         scores = self.second.scores(np.concatenate([matrix, seen], axis=1))
-        return without_repeats(scores, features.repeats(REPEATED_CHARS))
+        return with_headings(without_repeats(scores, features.repeats(REPEATED_CHARS)), features.levels)
+
+
+def with_headings(scores: Floats, levels: Floats) -> Floats:
+    """A heading is as much main text as what it stands above: the next line, or the next heading below its own.
+
+    Not one that surely is none, such as that of a list of other pages.
+    """
+    for k in np.nonzero((levels[:-1] > 0) & (scores[:-1] > _SURELY_NONE))[0][::-1].tolist():
+        if levels[k + 1] == 0 or levels[k + 1] > levels[k]:
+            scores[k] = max(scores[k], scores[k + 1])
+    return scores
 
 
 def without_repeats(scores: Floats, repeats: list[int]) -> Floats:

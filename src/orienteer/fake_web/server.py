@@ -104,12 +104,15 @@ class FakeWeb:
         self.port = server.sockets[0].getsockname()[1]
         self._listening.set()
         await self._stopping.wait()
-        server.close()
-        # A connection that has just been accepted is a task at first, and none of ours.
+        # Nothing is accepted any more. A connection that just has been is a task at first, and none of ours; it would
+        # not be closed if the server were closed before.
+        for listener in server.sockets:
+            self._loop.remove_reader(listener.fileno())
         while self.connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self.connections):
                 connection.abort()
             await asyncio.sleep(0)
+        server.close()
 
 
 class _Connection(asyncio.Protocol):
