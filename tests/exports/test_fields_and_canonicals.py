@@ -1,4 +1,4 @@
-"""What pages say of themselves in exports, and which of pages that say the same is exported."""
+"""What pages say of themselves in exports, and which of pages that say the same is exported, and found."""
 
 from __future__ import annotations
 
@@ -68,6 +68,16 @@ def test_of_pages_that_say_the_same_the_canonical_one_is_exported(crawl: Path) -
     pages = jsonl(crawl)
     assert "/article" in pages
     assert "/print" not in pages
+
+
+def test_a_search_shows_the_canonical_one_too(crawl: Path) -> None:
+    ori.update_index(crawl, processes=1)
+    with ori.SearchIndex.open(crawl) as index:
+        for words in ("article7", "article7 printed"):
+            found = {hit.url: hit.n_duplicates for hit in index.search(words).hits}
+            assert found[f"{HOST}/article"] == 1, found
+            assert f"{HOST}/print" not in found
+        assert f"{HOST}/liar" in {hit.url for hit in index.search("lie7").hits}
 
 
 def test_a_page_that_says_something_else_stays_whatever_it_names(crawl: Path) -> None:

@@ -120,7 +120,7 @@ class Killer(Site):
 def test_killed_workers_cost_nothing_but_time(site: GraphSite, tmp_path: Path, fresh_rng: random.Random) -> None:
     with FakeWeb(site) as web:
         one = crawled(web, hub(site), tmp_path / "one")
-    killer = Killer(site, fresh_rng, 6)
+    killer = Killer(site, fresh_rng, 4)
     with FakeWeb(killer) as web:
         report = crawled(web, hub(site), tmp_path / "killed", settings=by_processes(3), watch=killer.watch)
         n_asked = len(web.requests)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orienteer.errors import InputError, MissingExtraError
+from orienteer.extract.documents import limited
 from orienteer.processes.pool import CannotBeDoneError
 
 
@@ -122,14 +123,15 @@ def only_one(mark: Path) -> Iterator[Callable[[int], int]]:
 
 
 def children(parent: int) -> list[int]:
-    """The processes that another one has started as `Child`."""
-    found = []
+    """The processes that another one has started as `Child`; not the one of this process that reads documents, which
+    waits for more of them."""
+    apart, found = limited._reader._child, []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):  # it has just ended
             is_child = int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent
             if is_child and b"orienteer.processes.child" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
-    return found
+    return [pid for pid in found if apart is None or pid != apart.pid]
 
 
 def is_alive(pid: int) -> bool:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.long
 
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orienteer[scrapy]'")
 
-GRAPH = GraphSite(synthetic_web(100))
+GRAPH = GraphSite(synthetic_web(150))
 STARTS = [f"http://{host}/" for host in GRAPH.hosts]
 
 
@@ -28,7 +28,7 @@ class Unhurried(Site):
     """So that a spider lives long enough to have something acknowledged."""
 
     def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
-        return replace(GRAPH.answer(host, target, headers), delay_s=0.05)
+        return replace(GRAPH.answer(host, target, headers), delay_s=0.08)
 
 
 def acknowledged(folder: Path) -> set[str]:
@@ -52,7 +52,7 @@ def test_killed_again_and_again_it_ends_with_the_same_items(tmp_path: Path) -> N
         for _ in range(2):
             done = acknowledged(requests) if requests.exists() else set()
             n_before = len(web.requests)
-            assert project.run_and_kill(n_requests=45), project.log()
+            assert project.run_and_kill(n_requests=60), project.log()
             assert not done & {f"http://{host}{target}" for _, host, target in web.requests[n_before:]}
         assert len(acknowledged(requests)) > 20
         n_before = len(web.requests)
@@ -89,4 +89,4 @@ def test_a_full_disk_ends_it_in_one_line_and_then_it_goes_on(tmp_path: Path) -> 
         assert "requests.db" in line
         assert project.run()["reason"] == "finished"
     assert n_items < len(project.item_urls())
-    assert len(project.item_urls()) > 90
+    assert len(project.item_urls()) > 140

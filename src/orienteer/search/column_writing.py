@@ -34,10 +34,12 @@ def write_columns(
     `repeats` are the pages they repeat, themselves where they repeat none. `estimated` is what ranks.npz holds;
     `n_by_way` are the pages that are read in each way.
     """
+    groups = _groups(pages, repeats)
     arrays: dict[str, Any] = {
         "pages": pages,
         "relevance": relevance,
-        "group": _groups(pages, repeats),
+        "group": groups,
+        "named": _named(database, pages, groups),
         "position": np.array(database.next_position()),
         "has_outside": np.array(estimated is not None),
         "ways": np.array(sorted(n_by_way)),
@@ -99,6 +101,16 @@ def _link_arrays(graph: LinkGraph, pages: NDArray[np.int64]) -> dict[str, NDArra
         "source_offsets": back.offsets,
         "sources": back.targets,
     }
+
+
+def _named(database: Database, pages: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many pages that say the same name each as the canonical one; what others say of it counts for nothing."""
+    named = np.zeros(len(pages), np.int64)
+    pairs = np.array(list(database.canonicals()), np.int64).reshape(-1, 2)
+    pairs = pairs[np.isin(pairs, pages).all(axis=1)]
+    by, target = np.searchsorted(pages, pairs).T
+    np.add.at(named, target[groups[by] == groups[target]], 1)
+    return named
 
 
 def _groups(pages: NDArray[np.int64], repeats: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ whole when it is brought up to date.
     local     PageRank over the links between the pages of the crawl: what they are worth inside, summing to 1
     outside   the estimated rank in the whole web, if `orienteer estimate` has run; 0 for a page it does not know
     group     pages that repeat one another, exactly or nearly, have the same group: a result shows one of them
+    named     how many pages of its group name a page as the canonical one: that one is shown
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ class Figures(NamedTuple):
     outside: NDArray[np.float64]
     relevance: NDArray[np.float64]
     group: NDArray[np.int64]
+    named: NDArray[np.int64]
 
     def at(self, places: NDArray[np.int64]) -> Figures:
         """Those at some places."""
-        return Figures(self.local[places], self.outside[places], self.relevance[places], self.group[places])
+        local, outside, relevance, group, named = self
+        return Figures(local[places], outside[places], relevance[places], group[places], named[places])
 
 
 class LinkColumns(NamedTuple):
@@ -80,10 +83,10 @@ class PageColumns:
         wanted = np.asarray(pages, np.int64)
         if not len(self.pages):
             none = np.zeros(len(wanted))
-            return Figures(none, none, np.full(len(wanted), np.nan), wanted)
+            return Figures(none, none, np.full(len(wanted), np.nan), wanted, np.zeros(len(wanted), np.int64))
         places = np.minimum(np.searchsorted(self.pages, wanted), len(self.pages) - 1)
         is_known = self.pages[places] == wanted
-        local, outside, relevance, group = figures = self._columns.at(places)
+        local, outside, relevance, group, named = figures = self._columns.at(places)
         if is_known.all():
             return figures
         return Figures(
@@ -91,6 +94,7 @@ class PageColumns:
             np.where(is_known, outside, 0.0),
             np.where(is_known, relevance, np.nan),
             np.where(is_known, group, wanted),
+            np.where(is_known, named, 0),
         )
 
     def largest(self, column: str) -> float:

@@ -52,18 +52,22 @@ def checked_weight(rank: str, weight: float | None, n_words: int) -> float:
 
 
 def collapsed(pages: NDArray[np.int64], text: NDArray[np.float64], columns: PageColumns) -> Found:
-    """What was found, in order; of pages that repeat each other the best. Ties go to the page that is worth more."""
+    """What was found, in order; ties go to the page that is worth more. Of pages that repeat each other one is there,
+    in the place of the best: the one that the others name as canonical, or else the best itself."""
     figures = columns.of(pages)
     n_repeating = np.zeros(len(pages), np.int64)
     are_different = len(set(figures.group.tolist())) == len(pages)
     if are_different and bool((text[1:] < text[:-1]).all()):  # as the text index has them
         return Found(pages, text, figures, n_repeating)
-    kept = np.lexsort((pages, -figures.local, -text))
+    kept = shown = np.lexsort((pages, -figures.local, -text))
     if not are_different:
-        _, first, n_pages = np.unique(figures.group[kept], return_index=True, return_counts=True)
+        group = figures.group[kept]
+        _, first, n_pages = np.unique(group, return_index=True, return_counts=True)
+        most_named = np.lexsort((-figures.named[kept], group))[np.cumsum(n_pages) - n_pages]
         by_place = np.argsort(first)
-        kept, n_repeating = kept[first[by_place]], n_pages[by_place] - 1
-    return Found(pages[kept], text[kept], figures.at(kept), n_repeating)
+        shown, n_repeating = kept[most_named[by_place]], n_pages[by_place] - 1
+        kept = kept[first[by_place]]
+    return Found(pages[shown], text[kept], figures.at(shown), n_repeating)
 
 
 class Orders:
