@@ -28,7 +28,8 @@ from benchmarks.reading_truth import main_and_rest
 from experiments.main_text_pages import KnownPage, known_pages, sample_of
 from experiments.main_text_weights import cross_validated, f1, judged, outer_fold
 from orienteer.extract.furniture import Furniture
-from orienteer.extract.main_text import as_bytes, main_text, without_repeats
+from orienteer.extract.main_text import as_bytes, main_text, with_headings, without_repeats
+from orienteer.extract.page import extract_page
 from orienteer.files.compressed import zstd
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -48,14 +49,10 @@ def _over_pages(extract: Callable[[KnownPage], str]) -> Callable[[], list[str]]:
 
 
 def whole_text() -> Callable[[], list[str]]:
-    from orienteer.extract.page import extract_page
-
     return _over_pages(lambda page: extract_page(page.html, page.url, "utf-8").text)
 
 
 def shipped() -> Callable[[], list[str]]:
-    from orienteer.extract.page import extract_page
-
     return _over_pages(lambda page: extract_page(page.html, page.url, "utf-8", with_scores=True).main_text)
 
 
@@ -93,11 +90,12 @@ def by_others() -> list[str]:
     known = [sample for sample in samples if sample is not None]
     judges = cross_validated(known)
     texts = []
-    for sample in samples:
+    for page, sample in zip(pages, samples, strict=True):
         if sample is None:
-            texts.append("")
+            texts.append(extract_page(page.html, page.url).text)
             continue
         scores = without_repeats(judged(judges[outer_fold(sample)], sample), sample.repeats)
+        scores = with_headings(scores, sample.levels)
         texts.append(main_text("\n".join(sample.texts), as_bytes(scores, sample.n_words)))
     return texts
 
@@ -168,8 +166,6 @@ def host_figures(host: str, pages: list[tuple[str, bytes]]) -> dict[str, list[tu
 
     By the model alone, and with furniture.
     """
-    from orienteer.extract.page import extract_page
-
     known, furniture = [], Furniture()
     for name, html in pages:
         truth = main_and_rest(html)

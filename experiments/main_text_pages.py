@@ -60,6 +60,7 @@ class Sample:
     truth: NDArray[np.float64]
     weights: NDArray[np.float64]
     repeats: list[int]  # the long lines that stood on the page before
+    levels: NDArray[np.float64]  # of headings; 0 of other lines
 
 
 def words_of(text: str) -> list[str]:
@@ -76,9 +77,9 @@ def known_pages(path: Path) -> Iterator[KnownPage]:
 
 
 def sample_of(known: KnownPage) -> Sample | None:
-    """None where nothing is on the page."""
+    """None where nothing is on the page, or it stands in `noscript`, where nothing is judged."""
     reader = read_with_lines(known.html)
-    if not reader.text:
+    if not reader.text or reader.noscript_text:
         return None
     texts = reader.text.split("\n")
     features = LineFeatures(texts, reader.places, reader.title, known.url)
@@ -86,7 +87,7 @@ def sample_of(known: KnownPage) -> Sample | None:
     weights = np.clip(n_words, 1, 400) / max(len(words_of(known.main)), 30)
     repeats = features.repeats(REPEATED_CHARS)
     unlearned = features.matrix[:, : features.n_unlearned]
-    return Sample(known, texts, unlearned, features.context, features.words, truth, weights, repeats)
+    return Sample(known, texts, unlearned, features.context, features.words, truth, weights, repeats, features.levels)
 
 
 def true_shares(texts: list[str], main: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

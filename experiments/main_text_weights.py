@@ -31,7 +31,7 @@ from orienteer.extract.line_features import LearnedWords, context_columns, learn
 from orienteer.extract.main_text import Judge, Net, arrays_of
 
 try:
-    import cupy as xp
+    import cupy as xp  # type: ignore[import-not-found,unused-ignore]
 except ImportError:
     xp = np
 
@@ -219,7 +219,11 @@ def cross_validated(samples: Sequence[Sample]) -> list[Judge]:
     """A judge for each fold, which has seen none of its pages."""
     shares = [word_shares(sample) for sample in samples]
     folds = np.array([outer_fold(sample) for sample in samples])
-    return [learned(*_where(folds != fold, samples, shares)) for fold in range(N_OUTER)]
+    judges = []
+    for fold in range(N_OUTER):
+        others, their_shares = _where(folds != fold, samples, shares)
+        judges.append(learned(others, their_shares))
+    return judges
 
 
 def f1(found: str, true: str) -> tuple[float, float, float]:
