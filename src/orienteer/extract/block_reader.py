@@ -16,21 +16,20 @@ from orienteer.extract.block_elements import INLINE, new_element
 from orienteer.extract.block_lines import Image, Lines
 from orienteer.extract.blocks import Block, Element, blocks_of_text, page_element
 from orienteer.extract.markup import CHANGE, Light, Lightener
-from orienteer.extract.reader import BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
+from orienteer.extract.reader import BLOCK_NODES, BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.extract.script_signs import new_signs
 from orienteer.extract.whitespace import BLOCK_MARK
 
 MAX_IMAGES = 10_000  # of a page
 _MAX_ALT_CHARS = 1_000
-_NOT_NODES = ("br", "frameset", "hr", "plaintext", "textarea", "xmp")
 
 _WITH_BLOCKS = Lightener(
     READ_WITH_TEXT,
     BLOCKS,
     with_text=True,
     starts=("br",),
-    nodes=(*BLOCKS.difference(_NOT_NODES), *INLINE),
+    nodes=(*BLOCK_NODES, *INLINE),
     nodes_if_id=("span",),
 )
 

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from orienteer.extract.line_places import Floats, Ints, placed
 from orienteer.extract.markup import CHANGE, Light, Lightener
-from orienteer.extract.reader import BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
+from orienteer.extract.reader import BLOCK_NODES, BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.extract.script_signs import new_signs
 from orienteer.extract.whitespace import BLOCK_MARK
 from orienteer.kernel import kernel
 
-_NOT_NODES = ("br", "frameset", "hr", "plaintext", "textarea", "xmp")
-_WITH_LINES = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True, nodes=(*BLOCKS.difference(_NOT_NODES), "a"))
+_WITH_LINES = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True, nodes=(*BLOCK_NODES, "a"))
 
 _SPACE, _LINE_END, _MARK = 0x20, 0x0A, 0x1E
 _NO_BREAK_SPACE = 0xC2, 0xA0  # in UTF-8

@@ -36,6 +36,9 @@ BLOCKS = frozenset((
     "tfoot", "th", "thead", "tr", "ul", "xmp",
 ))  # fmt: skip
 
+# Those of them that lines stand in.
+BLOCK_NODES = BLOCKS.difference(("br", "frameset", "hr", "plaintext", "textarea", "xmp"))
+
 _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
 READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
 _LINKS_ONLY = Lightener(_READ, (), with_text=False)

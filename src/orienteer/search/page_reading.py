@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import MissingExtraError
 from orienteer.extract.language import detected
+from orienteer.extract.main_text import MAIN
 from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import Archived, page_reading
@@ -22,7 +23,6 @@ from orienteer.search.paged import collapsed
 from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import NewText, PackedText, packed_text
 
-MAIN = 128  # the score of a line from which on it is main text
 _MAX_CHARS = 1_000_000
 _MAX_ANCHOR_CHARS = 100
 _HAS_WORD = re.compile(r"\w")
