@@ -4,7 +4,7 @@
 
 Everything is cross-validated by host: what was learned of words is never applied to the pages that it was learned on,
 nor is the first judgement that the second one builds on. The figures that are printed are of pages that nothing was
-learned from. Everything is seeded; it takes some minutes, or seconds with CuPy on a GPU.
+learned from. Everything is seeded; it takes some minutes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,6 @@ from experiments.main_text_pages import (
 )
 from orienteer.extract.line_features import LearnedWords, context_columns, learned_columns, short_lines
 from orienteer.extract.main_text import Judge, Net, arrays_of
-
-try:
-    import cupy as xp  # type: ignore[import-not-found,unused-ignore]
-except ImportError:
-    xp = np
 
 N_OUTER, N_INNER = 5, 3
 MIN_HOSTS = 5  # that a word must stand on
@@ -100,14 +95,14 @@ def trained(task: Task, seed: int) -> list[Net]:
     """Adam on the cross entropy, the rate falling to 0 along a cosine; inputs are dropped at random."""
     n_nets, n_rows = task.weights.shape
     means, deviations = task.rows.mean(axis=0), task.rows.std(axis=0) + 1e-3
-    rows = xp.clip((task.rows - means) / deviations, -MOST, MOST).astype(xp.float32)
+    rows = np.clip((task.rows - means) / deviations, -MOST, MOST).astype(np.float32)
     rng = np.random.default_rng(seed)
     sizes = (rows.shape[1], *HIDDEN, 1)
     parameters = []
     for before, after in pairwise(sizes):
         drawn = rng.normal(0, np.sqrt(2 / before), (n_nets, before, after)).astype(np.float32)
-        parameters += [xp.asarray(drawn), xp.zeros((n_nets, 1, after), xp.float32)]
-    first, second = [xp.zeros_like(p) for p in parameters], [xp.zeros_like(p) for p in parameters]
+        parameters += [np.asarray(drawn), np.zeros((n_nets, 1, after), np.float32)]
+    first, second = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]
     n_steps = N_EPOCHS * (n_rows // BATCH)
     weights = task.weights / task.weights.mean(axis=1, keepdims=True)
     step = 0
@@ -115,46 +110,41 @@ def trained(task: Task, seed: int) -> list[Net]:
         order = rng.permutation(n_rows)
         for start in range(0, n_rows - BATCH + 1, BATCH):
             step += 1
-            some = xp.asarray(order[start : start + BATCH])
+            some = np.asarray(order[start : start + BATCH])
             kept = rng.random((BATCH, sizes[0]), np.float32) >= DROPOUT
-            inputs = rows[some] * xp.asarray(kept) / (1 - DROPOUT)
+            inputs = rows[some] * np.asarray(kept) / (1 - DROPOUT)
             gradients = _gradients(parameters, inputs, task.truth[some], weights[:, some])
             rate = RATE * 0.5 * (1 + np.cos(np.pi * step / n_steps))
             for k, gradient in enumerate(gradients):
                 first[k] = 0.9 * first[k] + 0.1 * gradient
                 second[k] = 0.999 * second[k] + 0.001 * gradient**2
-                change = first[k] / (1 - 0.9**step) / (xp.sqrt(second[k] / (1 - 0.999**step)) + 1e-8)
+                change = first[k] / (1 - 0.9**step) / (np.sqrt(second[k] / (1 - 0.999**step)) + 1e-8)
                 parameters[k] = parameters[k] - rate * (change + DECAY * parameters[k] * (k % 2 == 0))
-    on_host = [_numpy(p) for p in parameters]
     return [
         Net(
-            _numpy(means).astype(np.float32),
-            _numpy(deviations).astype(np.float32),
-            tuple((on_host[k][net], on_host[k + 1][net, 0]) for k in range(0, len(on_host), 2)),
+            means.astype(np.float32),
+            deviations.astype(np.float32),
+            tuple((parameters[k][net], parameters[k + 1][net, 0]) for k in range(0, len(parameters), 2)),
         )
         for net in range(n_nets)
     ]
 
 
 def _gradients(parameters: list[Any], inputs: Any, truth: Any, weights: Any) -> list[Any]:
-    values, made = xp.broadcast_to(inputs, (weights.shape[0], *inputs.shape)), []
+    values, made = np.broadcast_to(inputs, (weights.shape[0], *inputs.shape)), []
     for k in range(0, len(parameters), 2):
         made.append(values)
-        values = xp.matmul(values, parameters[k]) + parameters[k + 1]
+        values = np.matmul(values, parameters[k]) + parameters[k + 1]
         if k + 2 < len(parameters):
-            values = xp.maximum(values, 0)
-    likely = 1 / (1 + xp.exp(-xp.clip(values[:, :, 0], -30, 30)))
+            values = np.maximum(values, 0)
+    likely = 1 / (1 + np.exp(-np.clip(values[:, :, 0], -30, 30)))
     error = (weights * (likely - truth))[:, :, None] / inputs.shape[0]
     gradients: list[Any] = []
     for k in range(len(parameters) - 2, -1, -2):
-        gradients = [xp.matmul(made[k // 2].transpose(0, 2, 1), error), error.sum(axis=1, keepdims=True), *gradients]
+        gradients = [np.matmul(made[k // 2].transpose(0, 2, 1), error), error.sum(axis=1, keepdims=True), *gradients]
         if k:
-            error = xp.matmul(error, parameters[k].transpose(0, 2, 1)) * (made[k // 2] > 0)
+            error = np.matmul(error, parameters[k].transpose(0, 2, 1)) * (made[k // 2] > 0)
     return gradients
-
-
-def _numpy(array: Any) -> Any:
-    return array.get() if hasattr(array, "get") else array
 
 
 # The two judgements
@@ -201,7 +191,7 @@ def _chosen(sample: Sample, seed: int) -> NDArray[np.int64]:
 
 
 def _task(rows: Matrix, truth: NDArray[np.float64], weights: NDArray[np.float64]) -> Task:
-    return Task(xp.asarray(rows), xp.asarray(truth, xp.float32), xp.asarray(weights, xp.float32))
+    return Task(np.asarray(rows), np.asarray(truth, np.float32), np.asarray(weights, np.float32))
 
 
 def judged(judge: Judge, sample: Sample) -> NDArray[np.float64]:
