@@ -17,7 +17,7 @@ from orienteer.graph.formats.warc import Answer, read_archives
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.replay import replay
 from orienteer.store.archive import Archive, ArchiveEnd, Position
-from orienteer.store.record import ArchivedResponse, Revisited, warcinfo_record
+from orienteer.store.record import ArchivedResponse, Resource, Revisited, resource_record, warcinfo_record
 from orienteer.warc.files import ArchiveFile
 from tests.store.small_crawls import html, response, url, warcio_responses
 
@@ -267,3 +267,15 @@ def test_a_page_of_which_only_its_being_unchanged_is_archived_is_not_called_miss
     web = read_archives([ArchiveFile(archive.path(0))])
     assert web.answers.tolist() == [Answer.PAGE] + [Answer.NONE] * 3
     assert LinkGraph.load(archive.path(0)).n_links == 3
+
+
+def test_a_resource_is_read_back_and_is_no_page(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    member = resource_record("urn:dom:" + url(0), 5.5, "text/html", b"<p>shown", url(0), archive.record_headers())
+    place = archive.append_member(member)
+    assert archive.read_resource(place) == (member, Resource("urn:dom:" + url(0), 5.5, "text/html", b"<p>shown"))
+    with pytest.raises(CrawlFolderError, match="no page in .*: no response"):
+        archive.read(place)
+    with pytest.raises(CrawlFolderError, match="no page in .*: no resource"):
+        archive.read_resource(archive.append(response(1)))
+    archive.close()

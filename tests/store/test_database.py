@@ -18,6 +18,7 @@ from orienteer.store.archive import Position
 from orienteer.store.database import Counts, Database, Event
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.shown_tables import PartRow, RenderedRow
 
 one_database_for_all = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -410,8 +411,8 @@ def test_a_value_comes_back_as_it_was(database: Database, value: object) -> None
 def test_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with Database.create(path) as database:
-        database._first("PRAGMA user_version = 7")
-    with pytest.raises(CrawlFolderError, match="written in format 7; this version of Orienteer reads format 6"):
+        database._first("PRAGMA user_version = 8")
+    with pytest.raises(CrawlFolderError, match="written in format 8; this version of Orienteer reads format 7"):
         Database.open(path)
 
 
@@ -468,3 +469,32 @@ def test_two_writers_are_told_apart(database: Database, monkeypatch: pytest.Monk
         other.set("a", 2)
         other.commit()
     assert database.get("a") == 2
+
+
+# Pages as a browser shows them
+
+
+def test_a_part_is_wanted_and_then_done(database: Database) -> None:
+    first, second = (database.add_part(url, 0) for url in ("http://a.example/x.css", "http://a.example/y.png"))
+    assert [row.url for row in database.parts_wanted()] == ["http://a.example/x.css", "http://a.example/y.png"]
+    done = PartRow(first, "http://a.example/x.css", 0, "ok", 200, 5.0, "text/css", b"digest", Position(0, 10, 20))
+    database.end_part(done)
+    assert [row.id for row in database.parts_wanted()] == [second]
+    assert database.part("http://a.example/x.css") == done
+    assert database.part("http://a.example/none") is None
+    assert database.n_parts() == (2, 1)
+    again = database.add_part("http://a.example/x.css", 3)
+    assert database.part("http://a.example/x.css") == PartRow(again, "http://a.example/x.css", 3)
+    assert [row.id for row in database.parts()] == [first, second, again]
+
+
+def test_what_was_rendered_comes_back(database: Database) -> None:
+    row = RenderedRow(
+        7, "suspect", 5.0, "http://a.example/#/b", Position(0, 1, 2), None, 3, 40, 0, 12, 5, 0.25, "out of time"
+    )
+    database.set_rendered(RenderedRow(7, "sample", 1.0, "http://a.example/"))
+    database.set_rendered(row)
+    assert database.rendered_page(7) == row
+    assert list(database.rendered()) == [row]
+    database.unset_rendered(7)
+    assert database.rendered_page(7) is None

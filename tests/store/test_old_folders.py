@@ -56,7 +56,16 @@ def test_it_is_read_as_it_is(old: Path) -> None:
     before = digest(old)
     with FolderView.open(old) as folder:
         assert folder.database.upgraded_from is None
-        assert folder.database.missing_tables == {"added", "unknown", "session", "survey", "walks", "canonical"}
+        assert folder.database.missing_tables == {
+            "added",
+            "unknown",
+            "session",
+            "survey",
+            "walks",
+            "canonical",
+            "part",
+            "rendered",
+        }
         assert folder.database.added(0) is None
     assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED
     assert orienteer("explain", old, SEED).stdout.startswith(SEED)
@@ -75,7 +84,7 @@ def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWe
     with Database.open(old / "crawl.db", read_only=True) as database:
         assert database.missing_tables == frozenset()
         events = [event.detail for event in database.events() if event.kind == "upgraded"]
-    line = "upgraded crawl.db from format 2 to 6"
+    line = "upgraded crawl.db from format 2 to 7"
     assert events == [{"detail": line}]
     assert line in (old / "log.jsonl").read_text()
 
@@ -83,7 +92,7 @@ def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWe
 def test_the_command_says_once_that_it_was_upgraded(old: Path, web: FakeWeb) -> None:
     for n_said in (1, 0):
         done = orienteer("crawl", old, "--quiet", "--connect-to", web.address, "--budget", 41 + n_said, code=0)
-        assert done.stderr.count("upgraded crawl.db from format 2 to 6") == n_said
+        assert done.stderr.count("upgraded crawl.db from format 2 to 7") == n_said
 
 
 def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:

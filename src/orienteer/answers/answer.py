@@ -29,7 +29,8 @@ class Request(NamedTuple):
     """One page to fetch.
 
     `any_type` is for robots.txt and sitemaps: the wanted content types do not apply, and of a body that is too large
-    the beginning is taken. `secrets` go with it to the origin of the URL, and are kept nowhere.
+    the beginning is taken. `secrets` go with it to the origin of the URL, and are kept nowhere. `is_part`: it is what a
+    page is shown with; the wanted content types do not apply, and it is archived and handed over whole.
     """
 
     url: str
@@ -38,6 +39,7 @@ class Request(NamedTuple):
     any_type: bool = False
     max_body_bytes: int | None = None
     secrets: Secrets | None = None
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

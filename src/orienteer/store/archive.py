@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.durable import sync_folder
@@ -29,8 +29,10 @@ from orienteer.store.failures import damaged, explained
 from orienteer.store.record import (
     ArchivedPage,
     ArchivedResponse,
+    Resource,
     Revisited,
     page_of,
+    resource_of,
     response_record,
     revisit_record,
     warcinfo_record,
@@ -40,6 +42,7 @@ from orienteer.store.stored_files import StoredFile, StoredFiles
 
 REPAIR = "`orienteer repair DIR`"
 MAKES_THE_BEST = f"{REPAIR} makes the best of the rest"
+_Read = TypeVar("_Read")
 _FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
 
 
@@ -126,13 +129,20 @@ class Archive:
 
     def read_record(self, position: Position) -> tuple[bytes, ArchivedPage]:
         """The record as it stands in the file, a gzip member, and the page in it."""
+        return self._read(position, page_of)
+
+    def read_resource(self, position: Position) -> tuple[bytes, Resource]:
+        """The same for what was made of a page."""
+        return self._read(position, resource_of)
+
+    def _read(self, position: Position, reading: Callable[[bytes], _Read]) -> tuple[bytes, _Read]:
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"
         with explained(self.path(position.file)):
             member = self._member_at(position)
         if member is None:
             raise damaged(self.address(position.file), f"{place} are not in it; {MAKES_THE_BEST}")
         try:
-            return member, page_of(member)
+            return member, reading(member)
         except ValueError as error:
             raise damaged(self.address(position.file), f"no page in {place}: {error}; {MAKES_THE_BEST}") from None
 

@@ -18,7 +18,7 @@ from orienteer.store.epoch_tables import PAGES_PER_BATCH
 from orienteer.store.failures import damaged
 from orienteer.store.history import HISTORY_COLUMNS, DonePages, KnownPages, expect_ids, joined
 from orienteer.store.page_row import COLUMNS, PageRow, blob_of, page_ids
-from orienteer.store.survey_tables import SurveyTables
+from orienteer.store.shown_tables import ShownTables
 
 _URLS_PER_BLOCK = 100_000
 _URLS_AT_ONCE = 100
@@ -59,7 +59,7 @@ class Counts(NamedTuple):
     archive_bytes: int
 
 
-class Database(SurveyTables):
+class Database(ShownTables):
     """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`.
 
     New URLs and signatures are held back until there are many: to write them together takes half the time. They are

@@ -126,6 +126,47 @@ def revisit_record(
     return _member(record, _head(response.raw_headers))
 
 
+def resource_record(
+    uri: str, time: float, content_type: str, body: bytes, refers_to: str = "", more: Mapping[str, str] = _NO_MORE
+) -> bytes:
+    """The record, a gzip member, of something that we made of a page, such as `urn:dom:` with its URL.
+
+    `refers_to` is the URL of the page.
+    """
+    record = WarcRecord()
+    record.init_headers(WarcRecordType.resource)
+    headers = record.headers
+    headers["WARC-Date"] = _date(time)
+    headers["WARC-Target-URI"] = uri
+    headers["Content-Type"] = content_type
+    headers["WARC-Payload-Digest"] = f"sha1:{_base_32(hashlib.sha1(body).digest())}"
+    if refers_to:
+        headers["WARC-Refers-To-Target-URI"] = refers_to
+        headers["WARC-Refers-To-Date"] = _date(time)
+    for name, value in more.items():
+        headers[name] = value
+    return _member(record, body)
+
+
+class Resource(NamedTuple):
+    """A resource record as read back."""
+
+    uri: str
+    time: float
+    content_type: str
+    body: bytes
+
+
+def resource_of(member: bytes) -> Resource:
+    """The resource in a gzip member; ValueError where it is not one that `resource_record` made."""
+    record = _record_in(member)
+    uri = record.headers.get("WARC-Target-URI")
+    if record.record_type != WarcRecordType.resource or uri is None:
+        raise ValueError("no resource")
+    time = record.record_date.timestamp()
+    return Resource(uri, time, record.headers.get("Content-Type") or "", record.reader.read())
+
+
 def warcinfo_record(file_name: str) -> bytes:
     """The record that every file begins with: who wrote it, and to which standard. A gzip member."""
     record = WarcRecord()
@@ -138,10 +179,7 @@ def warcinfo_record(file_name: str) -> bytes:
 
 def page_of(member: bytes) -> ArchivedPage:
     """The page in a gzip member; ValueError where it is not one that `response_record` made."""
-    try:
-        record = WarcRecord.from_bytes(isal_zlib.decompress(member, _GZIP))
-    except (isal_zlib.error, OSError) as error:  # type: ignore[misc]  # isal says `error` were an instance
-        raise ValueError(str(error)) from None
+    record = _record_in(member)
     url = record.headers.get("WARC-Target-URI")
     if record.record_type != WarcRecordType.response or url is None:
         raise ValueError("no response")
@@ -151,6 +189,13 @@ def page_of(member: bytes) -> ArchivedPage:
     digest = record.headers.get("WARC-Payload-Digest") or ""
     time = record.record_date.timestamp()
     return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest)
+
+
+def _record_in(member: bytes) -> WarcRecord:
+    try:
+        return WarcRecord.from_bytes(isal_zlib.decompress(member, _GZIP))
+    except (isal_zlib.error, OSError) as error:  # type: ignore[misc]  # isal says `error` were an instance
+        raise ValueError(str(error)) from None
 
 
 def _http_record(

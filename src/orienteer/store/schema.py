@@ -12,6 +12,8 @@ unknown     pages some of whose links are not known: how many (-1: nobody knows)
 session     what is known of URLs that hold a session: the URL without it, the page that was found there first, the
             digest of its content without the session, and whether another session was seen to get the same page
 canonical   the page that a page names as the canonical one in its place, where that is another one inside the scope
+part        what pages are shown with: pictures, styles, scripts (see `shown_tables`). They are no pages of the crawl
+rendered    pages that a browser has shown: why, what that found, and where the document stands in the archive
 added       fields and tags that page hooks added to a page, as JSON; no row where there are none
 words       what a focused crawl reads of a page: its words and those of its links, hashed (see `page_words`)
 known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
@@ -34,11 +36,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 6
+VERSION = 7
 
 TABLES = (
-    "url", "page", "unknown", "session", "canonical", "added", "words", "known", "epoch", "visit", "revisit", "survey",
-    "walks", "signature", "band", "event", "meta",
+    "url", "page", "unknown", "session", "canonical", "part", "rendered", "added", "words", "known", "epoch", "visit",
+    "revisit", "survey", "walks", "signature", "band", "event", "meta",
 )  # fmt: skip
 
 _ADDED = "CREATE TABLE added (page INTEGER PRIMARY KEY, added TEXT NOT NULL)"
@@ -48,6 +50,22 @@ _SESSION = (
     "is_same INTEGER NOT NULL) WITHOUT ROWID"
 )
 _CANONICAL = "CREATE TABLE canonical (page INTEGER PRIMARY KEY, target INTEGER NOT NULL)"
+_PART = (
+    "CREATE TABLE part (id INTEGER PRIMARY KEY, url TEXT NOT NULL, epoch INTEGER NOT NULL, "
+    "outcome TEXT NOT NULL DEFAULT '', status INTEGER NOT NULL DEFAULT 0, time REAL NOT NULL DEFAULT 0, "
+    "content_type TEXT NOT NULL DEFAULT '', digest BLOB, archive_file INTEGER, archive_offset INTEGER, "
+    "archive_bytes INTEGER)"
+)
+_PART_INDEXES = (
+    "CREATE INDEX part_url ON part (url)",
+    "CREATE INDEX part_wanted ON part (id) WHERE outcome = ''",
+)
+_RENDERED = (
+    "CREATE TABLE rendered (page INTEGER PRIMARY KEY, why TEXT NOT NULL, time REAL NOT NULL, url TEXT NOT NULL, "
+    "dom_file INTEGER, dom_offset INTEGER, dom_bytes INTEGER, view_file INTEGER, view_offset INTEGER, "
+    "view_bytes INTEGER, n_words_sent INTEGER NOT NULL, n_words INTEGER NOT NULL, n_links_sent INTEGER NOT NULL, "
+    "n_links INTEGER NOT NULL, n_parts INTEGER NOT NULL, cpu_s REAL NOT NULL, trouble TEXT NOT NULL)"
+)
 _SURVEY = (
     "CREATE TABLE survey (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, n_told INTEGER NOT NULL, seed TEXT NOT NULL, "
     "until REAL NOT NULL, confidence REAL NOT NULL, error REAL NOT NULL, of_reachable INTEGER NOT NULL, "
@@ -78,6 +96,7 @@ UPGRADES = {  # by the version they start from
     3: Upgrade(("unknown", "session"), (_UNKNOWN, _SESSION, *_STATES)),
     4: Upgrade(("survey", "walks"), (_SURVEY, _WALKS)),
     5: Upgrade(("canonical",), (_CANONICAL,)),
+    6: Upgrade(("part", "rendered"), (_PART, *_PART_INDEXES, _RENDERED)),
 }
 
 SCHEMA = f"""
@@ -85,6 +104,9 @@ SCHEMA = f"""
 {_UNKNOWN};
 {_SESSION};
 {_CANONICAL};
+{_PART};
+{"; ".join(_PART_INDEXES)};
+{_RENDERED};
 {_SURVEY};
 {_WALKS};
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL);

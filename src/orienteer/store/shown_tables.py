@@ -1,0 +1,125 @@
+"""The tables of crawl.db about pages as a browser shows them: their parts, and what was rendered.
+
+A *part* is what a page is shown with: a picture, a style, a script, what a script asks for. It is no page of the crawl:
+it has no links, no budget, and no place in the certificate. It is wanted first, without an outcome; then it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from orienteer.store.archive import Position
+from orienteer.store.survey_tables import SurveyTables
+
+_PART_COLUMNS = (
+    "id, url, epoch, outcome, status, time, content_type, digest, archive_file, archive_offset, archive_bytes"
+)
+
+
+class PartRow(NamedTuple):
+    """A part of pages; `outcome` is "" while it is only wanted. `epoch` is when it was wanted, 0 the first crawl."""
+
+    id: int
+    url: str
+    epoch: int
+    outcome: str = ""
+    status: int = 0
+    time: float = 0.0
+    content_type: str = ""
+    digest: bytes | None = None
+    archived: Position | None = None
+
+
+class RenderedRow(NamedTuple):
+    """A page that a browser has shown: why it was rendered, what that found, and what it cost.
+
+    `dom` and `view` are where the document and the picture of it stand in the archive. `url` is where the page was at
+    the end. The numbers of words and links are those of the page as it was sent, and as it was shown. `trouble` says
+    why it was not shown whole, "" where it was.
+    """
+
+    page: int
+    why: str
+    time: float
+    url: str
+    dom: Position | None = None
+    view: Position | None = None
+    n_words_sent: int = 0
+    n_words: int = 0
+    n_links_sent: int = 0
+    n_links: int = 0
+    n_parts: int = 0
+    cpu_s: float = 0.0
+    trouble: str = ""
+
+
+class ShownTables(SurveyTables):
+    """The tables `part` and `rendered`."""
+
+    def add_part(self, url: str, epoch: int) -> int:
+        """A part is wanted; its number."""
+        number = int(self._first("SELECT coalesce(max(id) + 1, 0) FROM part"))
+        self._write("INSERT INTO part (id, url, epoch) VALUES (?, ?, ?)", number, url, epoch)
+        return number
+
+    def end_part(self, row: PartRow) -> None:
+        """What came of it."""
+        sql = (
+            "UPDATE part SET outcome = ?, status = ?, time = ?, content_type = ?, digest = ?, archive_file = ?, "
+            "archive_offset = ?, archive_bytes = ? WHERE id = ?"
+        )
+        place = row.archived or (None, None, None)
+        self._write(sql, row.outcome, row.status, row.time, row.content_type, row.digest, *place, row.id)
+
+    def part(self, url: str) -> PartRow | None:
+        """The part at this URL that was wanted last."""
+        rows = self._parts("WHERE url = ? ORDER BY id DESC LIMIT 1", url)
+        return next(rows, None)
+
+    def parts(self) -> Iterator[PartRow]:
+        """All of them, in the order in which they were wanted."""
+        return self._parts("ORDER BY id")
+
+    def parts_wanted(self) -> Iterator[PartRow]:
+        """Those that are wanted, and not done."""
+        return self._parts("WHERE outcome = '' ORDER BY id")
+
+    def n_parts(self) -> tuple[int, int]:
+        """How many there are, and how many of them stand in the archive."""
+        if "part" in self.missing_tables:
+            return 0, 0
+        row = self._row("SELECT count(*), count(archive_bytes) FROM part")
+        return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+    def _parts(self, which: str, *values: Any) -> Iterator[PartRow]:
+        if "part" in self.missing_tables:
+            return
+        for row in self._rows(f"SELECT {_PART_COLUMNS} FROM part {which}", *values):
+            yield PartRow._make((*row[:8], _place(row[8:])))
+
+    def set_rendered(self, row: RenderedRow) -> None:
+        """A browser has shown the page, in place of what it showed before."""
+        values = (*row[:4], *(row.dom or (None, None, None)), *(row.view or (None, None, None)), *row[6:])
+        self._write(f"INSERT OR REPLACE INTO rendered VALUES ({', '.join('?' * len(values))})", *values)
+
+    def unset_rendered(self, page: int) -> None:
+        """What is known of the page by now was not rendered."""
+        self._write("DELETE FROM rendered WHERE page = ?", int(page))
+
+    def rendered_page(self, page: int) -> RenderedRow | None:
+        return next(self._rendered("WHERE page = ?", int(page)), None)
+
+    def rendered(self) -> Iterator[RenderedRow]:
+        """All pages that were rendered, in the order of their numbers."""
+        return self._rendered("ORDER BY page")
+
+    def _rendered(self, which: str, *values: Any) -> Iterator[RenderedRow]:
+        if "rendered" in self.missing_tables:
+            return
+        for row in self._rows(f"SELECT * FROM rendered {which}", *values):
+            yield RenderedRow._make((*row[:4], _place(row[4:7]), _place(row[7:10]), *row[10:]))
+
+
+def _place(values: tuple[Any, ...]) -> Position | None:
+    return Position(*values) if all(isinstance(value, int) and value >= 0 for value in values) else None
