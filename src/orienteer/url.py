@@ -47,6 +47,8 @@ SESSION_VALUES = (
 )
 _SESSION = re.compile(SESSION_VALUES, re.ASCII | re.IGNORECASE)
 
+_NOT_IN_FRAGMENT = re.compile(r"[^!-;=?-_a-z~]")  # spaces, quotes, <, >, and all that is not ASCII
+
 
 def canonical_url(text: str, base: str | None = None) -> str | None:
     """The canonical URL `text` stands for, seen from `base`; None where it names nothing a crawler could fetch.
@@ -71,6 +73,22 @@ def canonical_url(text: str, base: str | None = None) -> str | None:
     return url if len(url) <= MAX_URL_BYTES else None
 
 
+def route_url(text: str, base: str) -> str | None:
+    """The same for a link of an application that runs in a browser, whose pages may differ in the fragment alone.
+
+    Such a fragment begins with `#/` or `#!`; any other names a place on a page.
+
+    >>> route_url("#/item/1", "https://example.org/app#/")
+    'https://example.org/app#/item/1'
+    """
+    url = canonical_url(text, base)
+    fragment = text.partition("#")[2]
+    if url is None or not fragment.startswith(("/", "!")):
+        return url
+    route = f"{url}#{_NOT_IN_FRAGMENT.sub(_escaped, fragment)}"
+    return route if len(route) <= MAX_URL_BYTES else None
+
+
 def too_long_url(text: str, base: str) -> str | None:
     """What stands for a URL that is too long to be a page's: its beginning, and a digest. None where it is not."""
     try:
@@ -81,6 +99,10 @@ def too_long_url(text: str, base: str) -> str | None:
         return None
     digest = hashlib.blake2b(text.partition("#")[0].encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return f"{url[:MAX_URL_BYTES]}...{digest}"
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in character[0].encode("utf-8", "replace"))
 
 
 def _without_visit_marks(url: str) -> str:

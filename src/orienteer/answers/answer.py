@@ -16,9 +16,11 @@ from typing import NamedTuple
 from orienteer.answers.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.answers.headers import Headers
 from orienteer.answers.secrets import Secrets
+from orienteer.answers.shown import Shown
 from orienteer.answers.sniffing import UNKNOWN_TYPES, sniffed_type
 from orienteer.extract.documents.kinds import document_type
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.render_reason import RenderReason
 from orienteer.url import canonical_url
 
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';,]{1,40})""", re.IGNORECASE)
@@ -30,7 +32,8 @@ class Request(NamedTuple):
 
     `any_type` is for robots.txt and sitemaps: the wanted content types do not apply, and of a body that is too large
     the beginning is taken. `secrets` go with it to the origin of the URL, and are kept nowhere. `is_part`: it is what a
-    page is shown with; the wanted content types do not apply, and it is archived and handed over whole.
+    page is shown with; the wanted content types do not apply, and it is archived and handed over whole. `render`: for
+    what reason a browser may show the page.
     """
 
     url: str
@@ -40,6 +43,7 @@ class Request(NamedTuple):
     max_body_bytes: int | None = None
     secrets: Secrets | None = None
     is_part: bool = False
+    render: RenderReason = RenderReason.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Fetched:
     started_at: float = 0.0  # seconds since 1970
     duration_s: float = 0.0
     detail: str = ""  # one line that says more about what went wrong
+    shown: Shown | None = None  # what a browser made of it, if one has looked
 
     @property
     def content_type(self) -> str:

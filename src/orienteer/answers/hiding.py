@@ -14,6 +14,7 @@ from dataclasses import replace
 from orienteer.answers.answer import Fetched
 from orienteer.answers.headers import Headers
 from orienteer.answers.secrets import Secrets
+from orienteer.answers.shown import archived_document, shown_of
 
 _COOKIE_LINE = re.compile(rb"(?im)^set-cookie2?[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*")
 _OF_CODING = re.compile(rb"(?im)^(content-(?:encoding|length))(?=[ \t]*:)")
@@ -31,6 +32,11 @@ def without_secrets(answer: Fetched, secrets: Secrets) -> tuple[Fetched, tuple[s
         return answer, cookies
     new = (cookie.partition(";")[0].partition("=")[2].strip() for cookie in cookies)
     return _hidden(answer, [*secrets.hidden, *filter(looks_secret, new)]), cookies
+
+
+def shows_secrets(answer: Fetched, kept: Fetched) -> bool:
+    """Whether a browser has shown secrets, by the answer as it came and as it may be kept."""
+    return answer.shown != kept.shown
 
 
 def looks_secret(value: str) -> bool:
@@ -55,6 +61,9 @@ def can_be_hidden(secret: str) -> bool:
 
 def _hidden(answer: Fetched, values: Sequence[str]) -> Fetched:
     words = [value.encode("utf-8", "replace") for value in values if value]
+    if answer.shown is not None:
+        shown = shown_of(_blackened(archived_document(answer.shown), words), answer.request.url)
+        answer = replace(answer, shown=shown)
     raw_headers = _blackened(answer.raw_headers, words)
     if raw_headers is not answer.raw_headers:
         pairs = [(name, _text(value, words)) for name, value in answer.headers.items()]

@@ -1,7 +1,7 @@
 """What an answer means for a page: one table, one function, no network.
 
     a page                          FETCHED       its links are followed
-    a redirect                      REDIRECT      another name of its target
+    a redirect                      REDIRECT      another name of its target; one by a script, in a browser, too
     304                             NOT_MODIFIED  as it was when it came last
     404, 410                        FAILED        there is no page
     an image, a file                SKIPPED       nobody asked for its type
@@ -23,6 +23,8 @@ from enum import StrEnum
 
 from orienteer.answers.answer import Fetched
 from orienteer.answers.reading import may_hold_links, read_page
+from orienteer.answers.shown import Shown
+from orienteer.answers.shown_reading import page_as_shown, redirect_of
 from orienteer.extract.documents.as_page import DocumentReading
 from orienteer.extract.documents.document import UnreadableDocumentError
 from orienteer.extract.documents.kinds import is_document
@@ -105,7 +107,7 @@ class Meaning:
 
     `unknown` is why not even the number of its links is known, "" where it is. `relevance` is that to the topic of a
     crawl, where there is one to tell it; `added` is what its hooks made of the page, where it has any. `unreadable`
-    says why a document cannot be read.
+    says why a document cannot be read. `sent` is the page as it was sent, where a browser has shown it.
     """
 
     verdict: Verdict
@@ -116,6 +118,7 @@ class Meaning:
     relevance: float | None = None
     added: Additions | None = None
     unreadable: str = ""
+    sent: Page | None = None
 
     @property
     def links(self) -> list[str]:
@@ -147,13 +150,18 @@ def meaning_of(
     """
     verdict = verdict_of(answer.outcome, answer.status)
     if verdict is Verdict.FETCHED:
+        if answer.shown is not None and (target := redirect_of(answer.shown, answer.request.url)) is not None:
+            return Meaning(VERDICTS[Outcome.REDIRECT], Outcome.REDIRECT.in_words(0), target=target)
         try:
             page = _page(answer, with_text, robot, documents)
         except UnreadableDocumentError as error:
             outcome = Outcome.UNREADABLE
             return Meaning(VERDICTS[outcome], outcome.in_words(0), unreadable=str(error))
         unread = "" if is_document(answer.content_type) else _links_in(answer)
-        return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or unread)
+        sent = None
+        if answer.shown is not None:
+            sent, page = page, _as_shown(answer, answer.shown, page, with_text, robot)
+        return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or unread, sent=sent)
     if verdict is Verdict.REDIRECT:
         return Meaning(verdict, answer.reason, target=answer.location)
     return Meaning(verdict, answer.reason, unknown=_links_in(answer) if verdict is Verdict.SKIPPED else "")
@@ -171,10 +179,21 @@ def _page(answer: Fetched, with_text: bool, robot: str, documents: DocumentReadi
         answer.request.url,
         answer.content_type,
         answer.charset,
-        robots_header="\n".join(headers.get_all("x-robots-tag")),
+        robots_header=_robots_header(answer),
         refresh_header=headers.get("refresh") or "",
         with_text=with_text,
         now=answer.started_at or None,
         robot=robot,
         documents=documents,
     )
+
+
+def _as_shown(answer: Fetched, shown: Shown, sent: Page, with_text: bool, robot: str) -> Page:
+    robots_header, now = _robots_header(answer), answer.started_at or None
+    return page_as_shown(
+        sent, shown, answer.request.url, robots_header=robots_header, with_text=with_text, now=now, robot=robot
+    )
+
+
+def _robots_header(answer: Fetched) -> str:
+    return "\n".join(answer.headers.get_all("x-robots-tag"))

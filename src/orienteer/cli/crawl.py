@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from orienteer.live.figures import Figures
 
 _GOAL, _SEEDS, _SCOPE, _POLITE, _NET, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
+_RENDER = "Browser"
 _ANY_PAGE = "https://example.org/"
 _FOCUSED = "scent"  # the policy of a crawl with a topic, where none is named
 
@@ -155,6 +156,24 @@ def crawl(
         "kept nowhere: name it again to resume.",
         rich_help_panel=_NET,
     ),
+    render: str | None = typer.Option(
+        None,
+        metavar="auto|never|always|PATTERN",
+        help="Which pages are shown in a browser: those that scripts make (auto), none, all, or URLs like a pattern.",
+        rich_help_panel=_RENDER,
+    ),
+    scroll: int | None = typer.Option(
+        None, metavar="N", help="Scroll such a page so often, or ask it for more (2).", rich_help_panel=_RENDER
+    ),
+    screenshots: bool | None = typer.Option(
+        None, "--screenshots", help="Keep a picture of each page that is shown.", rich_help_panel=_RENDER
+    ),
+    browser: Path | None = typer.Option(
+        None,
+        metavar="PATH",
+        help="The browser, any Chromium; without, one is looked for. For this run only.",
+        rich_help_panel=_RENDER,
+    ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
     max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
     max_document_size: int | None = typer.Option(
@@ -206,6 +225,9 @@ def crawl(
     With --access pages behind a login are fetched. Where the crawl is logged out and cannot log in again, it pauses
     with exit code 3, and keeps no page of the login.
 
+    Pages that scripts make are shown in a browser that has no network of its own: what they need is fetched by the
+    crawl, as robots.txt allows. With --render never, or where there is no browser, their links count as not known.
+
     Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
     Where too much is blocked (robots.txt, errors) to prove the coverage, the crawl says so at once, and ends with
     code 3 when the coverage holds of what is reachable. With --of-reachable that is the goal.
@@ -231,6 +253,7 @@ def crawl(
             "proxy": proxy, "connect_to": connect_to, "allow_private": allow_private,
             "content_types": _content_types(content_type, no_documents), "max_document_bytes": max_document_size,
         },
+        "render": {"mode": render, "scrolls": scroll, "screenshots": screenshots},
         "store": {"archive_to": archive_to, "drop_local": drop_local},
     }  # fmt: skip
     if topic is not None:
@@ -245,13 +268,13 @@ def crawl(
     given["crawl"]["hooks"] = names_of(hooks)
     start = seeds_from(seeds_path, choice | {"value": seed_value, "trust_by": trust_by}, None if quiet or json else say)
     folder, plan = _planned(places or [], output, settings, given, start, goal)
-    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks, on, access)
+    run(folder, plan, metrics, json, quiet, refresh, topic, index, hooks, on, access, str(browser or ""))
 
 
 def run(
     folder: Path, plan: CrawlPlan, metrics: int | None = None, json: bool = False, quiet: bool = False,
     refresh: bool = False, topic: Path | None = None, index: bool = False,
-    hooks: Sequence[Hook] | None = None, on: str | None = None, access: Path | None = None,
+    hooks: Sequence[Hook] | None = None, on: str | None = None, access: Path | None = None, browser: str = "",
 ) -> None:  # fmt: skip
     """Run a crawl with display, metrics and signals, and tell what came of it."""
     from orienteer.cli.indexing_beside import indexed_at_the_end, indexed_beside, print_indexed
@@ -272,7 +295,7 @@ def run(
             granted = None if access is None else read_access(access, folder)
             with display.progress_bar() as progress:
                 shown = silent if quiet or json else progress
-                opened = session.opened(folder, plan, refresh, None, shown, topic, hooks, on, granted)
+                opened = session.opened(folder, plan, refresh, None, shown, topic, hooks, on, granted, browser)
                 live = stack.enter_context(opened)
         if live.ledger.folder.upgrade is not None:
             say(live.ledger.folder.upgrade)

@@ -37,6 +37,7 @@ from orienteer.inspect.status_in_words import (
     lost_in_words,
     of_reachable_in_words,
     out_of_reach,
+    rendered_in_words,
     share_in_words,
     supposed,
     suspect_in_words,
@@ -257,6 +258,7 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, "", _measured(figures))
         add_fact(rows, "pages", _pages(figures))
         add_fact(rows, "", kept_in_words(figures.visits, report.refresh))
+    add_fact(rows, "rendered", rendered_in_words(report.rendered))
     add_fact(rows, "suspect", suspect_in_words(report.n_suspect))
     add_fact(rows, "not kept", unarchived_in_words(report.n_unarchived))
     add_fact(rows, "on topic", _on_topic(figures))

@@ -86,6 +86,7 @@ class Crawl:
         self._in_flight: dict[int, float | None] = {}
         self._n_own = 0  # of these, those that are not None, or more
         self._put_off: set[int] = set()  # of these, those that nobody is asked for now
+        self._answered: set[int] = set()  # of these, those whose hosts have answered
         self.own_proof_holds = known_trust == 1.0  # a policy's proof does not reckon with redirects and the like
         self.blocked_pages = array("I")
         self.survey = None if survey is None else self._new_survey(survey, rounds)
@@ -261,6 +262,11 @@ class Crawl:
         self.frontier.release(int(self.web.hosts[page]), now, page=page)
         self._put_off.add(page)
 
+    def answered(self, page: int, now: float = 0.0) -> None:
+        """The host of a page in flight has answered, though it is not known yet what came of it: the host is free."""
+        self.frontier.release(int(self.web.hosts[page]), now, page=page)
+        self._answered.add(page)
+
     def is_probe(self, page: int) -> bool:
         """Whether a walk of the survey waits for this page."""
         return page in self._probes
@@ -434,6 +440,8 @@ class Crawl:
         self._move(page, new)
         if page in self._put_off:
             self._put_off.remove(page)
+        elif page in self._answered:
+            self._answered.remove(page)
         else:
             self.frontier.release(int(self.web.page_hosts.array[page]), now, delay_s, page)
         priority = self._in_flight.pop(page)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
+from orienteer.inspect.archived_page import Archived
 from orienteer.inspect.local_web import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import Outcome
@@ -65,6 +66,7 @@ class ExportedCrawl:
         self._wanted = wanted
         self._progress = progress
         self._n_urls = survey.n_urls()
+        self._shown = survey.documents_shown()
         self._read_rows()
         self.pages = self._filtered()
 
@@ -123,6 +125,11 @@ class ExportedCrawl:
             is_there[start : start + len(ids)] = is_wanted[ids]
             start += len(ids)
         return is_there
+
+    def to_read(self, row: PageRow, url: str) -> Archived:
+        """Where a page stands that is in the archive."""
+        assert row.archived is not None
+        return Archived(row.archived, row.content_type, url, self._shown.get(row.id))
 
     def distinct(self, archived: bool) -> Mask:
         """Of the pages, one of each group; if it must be `archived`, one that is."""

@@ -20,7 +20,6 @@ from orienteer.extract.furniture import Furniture
 from orienteer.inspect.archived_page import Archived, page_reading
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
-from orienteer.search.page_reading import to_read
 from orienteer.url import host_of
 
 IsMain = bytes  # 1 for each line that is main text, 0 for others; empty where nothing is known, and all is taken
@@ -48,7 +47,7 @@ def score_reading(folder: Path) -> Iterator[Callable[[Archived], ScoredText]]:
 def main_lines(crawl: ExportedCrawl, wanted: Mask) -> Iterator[IsMain]:
     """Of each of these pages, in the order they were fetched, which lines are main text."""
     furniture = Furniture()
-    rows = ((host_of(url), to_read(row, url).page) for row, url in crawl.rows(wanted, "telling main text"))
+    rows = ((host_of(url), crawl.to_read(row, url)) for row, url in crawl.rows(wanted, "telling main text"))
     with tempfile.TemporaryFile() as file:
         with in_order(score_reading, (crawl.archive.folder,), rows, crawl.n_processes) as read:
             for host, scored in read:

@@ -18,7 +18,7 @@ from orienteer.inspect.archived_page import Archived, page_reading, warn_skipped
 from orienteer.pages.added import Additions
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
-from orienteer.search.page_reading import Languages, encodable, to_read
+from orienteer.search.page_reading import Languages, encodable
 from orienteer.store.page_row import PageRow
 
 
@@ -116,7 +116,7 @@ def _read(
     crawl: ExportedCrawl, wanted: Mask, of_main: Iterator[IsMain], reading: tuple[Any, ...]
 ) -> Iterator[tuple[TextPage, Any | None]]:
     rows = (
-        ((row, url), ToWrite(to_read(row, url).page, row.language, next(of_main, b"")))
+        ((row, url), ToWrite(crawl.to_read(row, url), row.language, next(of_main, b"")))
         for row, url in crawl.rows(wanted, "exporting pages")
     )
     with in_order(content_reading, reading, rows, crawl.n_processes) as read:

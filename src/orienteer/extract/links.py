@@ -22,7 +22,10 @@ NOFOLLOW = "nofollow"  # the page asks that its links are not followed
 TOO_MANY_LINKS = "too many links"
 URL_TOO_LONG = "URL too long"
 UNREADABLE = "unreadable"  # the markup was not followed to its end
-SCRIPTED = "perhaps made by scripts"  # which were not run; see `script_signs`
+SCRIPTED = "perhaps made by scripts"  # which were not run, or not to the end; see `script_signs`
+NEEDS_CLICK = "links that need a click"  # a browser has seen things to click that are no links
+COMES_WITH_SCROLLING = "more comes with scrolling"  # than a browser was to scroll
+UNCOUNTED = (TOO_MANY_LINKS, UNREADABLE, SCRIPTED, NEEDS_CLICK, COMES_WITH_SCROLLING)  # nobody knows how many
 
 _MAX_PARSED_CHARS = 1 << 20
 # Encodings of the standard that Python has under another name, or that are a part of another.

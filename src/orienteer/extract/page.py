@@ -16,6 +16,7 @@ from orienteer.extract.links import (
     NOFOLLOW,
     SCRIPTED,
     TOO_MANY_LINKS,
+    UNCOUNTED,
     UNREADABLE,
     URL_TOO_LONG,
     Resolved,
@@ -27,7 +28,7 @@ from orienteer.extract.page_fields import NO_FIELDS, PageFields, fields_of
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header
-from orienteer.extract.script_signs import FEW_LINKS, is_suspect, noscript_is_page
+from orienteer.extract.script_signs import FEW_LINKS, has_code, is_suspect, noscript_is_page
 from orienteer.url import canonical_url, too_long_url
 
 __all__ = ["MAX_LINKS", "MAX_TEXT_CHARS", "Page", "extract_page"]
@@ -60,6 +61,7 @@ class Page:
     fields: PageFields = NO_FIELDS  # where they were asked for
     blocks: list[Block] = field(default_factory=list)  # the lines of the text with what they are, where asked for
     base: str = ""  # the URL that references in blocks start from
+    has_code: bool = False  # scripts may change it
     line_scores: bytes = b""  # of the lines of the text, how much they are main text (`main_text`), where asked for
 
     @property
@@ -84,7 +86,7 @@ class Page:
     @property
     def why_uncounted(self) -> str:
         """Why nobody knows how many links are missing; "" where that is known."""
-        return ", ".join(why for why in self.unknown_links if why in (TOO_MANY_LINKS, UNREADABLE, SCRIPTED))
+        return ", ".join(why for why in self.unknown_links if why in UNCOUNTED)
 
 
 def extract_page(
@@ -170,6 +172,7 @@ def extract_page(
         fields=fields_of(content, base) if with_fields else NO_FIELDS,
         blocks=blocks,
         base=base,
+        has_code=has_code(reader.signs),
         line_scores=_line_scores(reader, blocks, text, url) if with_scores else b"",
     )
 

@@ -56,6 +56,11 @@ def noscript_is_page(signs: NDArray[np.int64]) -> bool:
     return reads_noscript(int(signs[WORDS]), int(signs[NOSCRIPT_WORDS]))
 
 
+def has_code(signs: NDArray[np.int64]) -> bool:
+    """Whether scripts may change the page at all."""
+    return bool(signs[SOURCES] > 0 or signs[CODE_BYTES] >= _SOME_CODE)
+
+
 def is_suspect(signs: NDArray[np.int64], n_links: int, n_scripted: int) -> bool:
     """Whether scripts may make the page; it has so many links to click, and so many that run a script.
 

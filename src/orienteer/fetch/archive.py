@@ -18,6 +18,7 @@ from pathlib import Path
 from orienteer.answers.answer import Fetched, Request, media_type, outcome_of, unpacked_content
 from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import DECISIONS, VERDICTS, Verdict, verdict_of
+from orienteer.answers.shown import Shown, shown_of
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
@@ -73,12 +74,22 @@ class ArchiveFetcher:
         try:
             place = row.archived
             archived = None if place is None else self._folder.archive.read(place)
+            shown = None if archived is None else self._shown(row.id, request.url)
         except CrawlFolderError as error:
             return Fetched(request, Outcome.NO_ANSWER, detail=str(error))
         answer = _unarchived(request, row) if archived is None else archived_answer(request, archived, self.settings)
+        answer = replace(answer, shown=shown)
         if verdict_of(answer.outcome, answer.status) is Verdict.TRY_AGAIN:
             return replace(answer, outcome=Outcome.NO_ANSWER, detail=f"in the archive: {answer.reason}")
         return answer
+
+    def _shown(self, page: int, url: str) -> Shown | None:
+        """What a browser made of the page then, if one looked at it and could show it."""
+        rendered = self._folder.database.rendered_page(page)
+        if rendered is None or rendered.dom is None:
+            return None
+        resource = self._folder.archive.read_resource(rendered.dom)[1]
+        return shown_of(resource.body, url) if resource.content_type.startswith("text/html") else None
 
 
 def _unarchived(request: Request, row: PageRow) -> Fetched:

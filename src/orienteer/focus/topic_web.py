@@ -156,12 +156,13 @@ def _archived_pages(
 
     def wanted() -> Iterator[tuple[int, Archived]]:
         assert graph.urls is not None
-        n_read = 0
+        n_read, shown = 0, survey.documents_shown()
         for batch in survey.readable_pages():
             for page in batch:
                 number = int(numbers[page.id])
                 if number >= 0 and page.archived is not None:
-                    yield number, Archived(page.archived, page.content_type, graph.urls[number])
+                    url = graph.urls[number]
+                    yield number, Archived(page.archived, page.content_type, url, shown.get(page.id))
                     n_read += 1
             progress("reading pages", n_read, n_pages)
 

@@ -13,6 +13,7 @@ from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.surveyed import Surveyed
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
+from orienteer.store.shown_tables import RenderedTally
 from orienteer.url import host_of
 from orienteer.wording import counted, goal_share, plain
 
@@ -151,7 +152,19 @@ def suspect_in_words(n_pages: int) -> str:
     if not n_pages:
         return ""
     pages = counted(n_pages, "page")
-    return f"{pages} perhaps made by scripts, which are not run: links there count as not known"
+    return f"{pages} perhaps made by scripts, and not shown in a browser: links there count as not known"
+
+
+def rendered_in_words(rendered: RenderedTally) -> str:
+    """What showing pages in a browser found, and what it cost; empty where none was."""
+    if not rendered.n_pages:
+        return ""
+    found = f"{counted(rendered.n_links, 'link')} and {counted(rendered.n_words, 'word')} more than they were sent with"
+    parts = [f"{counted(rendered.n_pages, 'page')} shown in a browser: {found}"]
+    parts.append(f"{rendered.cpu_s:,.1f} CPU-s, {counted(rendered.n_parts, 'request')} of theirs")
+    if rendered.n_in_trouble:
+        parts.append(f"{counted(rendered.n_in_trouble, 'page')} not to the end")
+    return "; ".join(parts)
 
 
 def unarchived_in_words(n_pages: int) -> str:

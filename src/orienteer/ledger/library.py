@@ -31,6 +31,7 @@ from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
 from orienteer.store.record import Revisited
+from orienteer.store.shown_tables import RenderedRow
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.workers.received import Received
 
@@ -96,6 +97,7 @@ class Library:
                 self._database.set_unknown(found.id, unknown)
             if added:
                 self._database.set_added(found.id, added)
+            self._keep_shown(found.id, answer)
             return found
         before = self.before(found.id)
         kind = verdict(before, found)
@@ -114,6 +116,9 @@ class Library:
             self._database.set_unknown(found.id, unknown)
         if kind in _IS_ENTERED or (kind is VisitKind.UNCHANGED and added is not None and added.is_whole):
             self._database.set_added(found.id, added)
+        if kind in _IS_ENTERED:
+            self._database.unset_rendered(found.id)
+            self._keep_shown(found.id, answer)
         told = found
         if kind is VisitKind.MISSING and found.duplicate_of is not None:
             if found.redirect_to is None:  # a copy with other links: nobody will know these tomorrow
@@ -184,6 +189,19 @@ class Library:
         if answer is None or answer.record is None or not self._archives:
             return None
         return self._archive.append_member(answer.record)
+
+    def _keep_shown(self, page: int, answer: Received | None) -> None:
+        """What a browser made of a page: its records go into the archive, behind that of the page."""
+        shown = None if answer is None else answer.shown
+        if answer is None or shown is None:
+            return
+        dom, view = (
+            None if record is None or not self._archives else self._archive.append_member(record)
+            for record in (shown.dom, shown.view)
+        )
+        self._database.set_rendered(
+            RenderedRow(page, shown.why, answer.started_at, shown.url, dom, view, *shown[4:])
+        )  # fmt: skip
 
     def _archived_again(self, before: PageRow, found: PageRow, answer: Received | None) -> Position | None:
         """The same was received again: a record that says so, if it was the same to the byte."""

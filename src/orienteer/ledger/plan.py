@@ -6,6 +6,7 @@
     [fetch]        how a page is fetched: limits, user agent, proxy
     [retry]        what happens when it does not work out
     [refresh]      how the pages are looked at again
+    [render]       which pages are shown in a browser
     [store]        where the archive is kept
 
 Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the
@@ -29,6 +30,7 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
+from orienteer.ledger.render_settings import RenderSettings
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.scope import ScopeSettings
 from orienteer.policies.focused import FocusedPolicy
@@ -137,6 +139,7 @@ class CrawlPlan:
     fetch: FetchSettings = field(default_factory=FetchSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
     refresh: RefreshSettings = field(default_factory=RefreshSettings)
+    render: RenderSettings = field(default_factory=RenderSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     @classmethod
@@ -149,6 +152,7 @@ class CrawlPlan:
             "fetch": FetchSettings,
             "retry": RetrySettings,
             "refresh": RefreshSettings,
+            "render": RenderSettings,
             "store": StoreSettings,
         }
         for name in tables:

@@ -19,6 +19,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from orienteer import __version__
@@ -34,6 +35,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand, Errands
 from orienteer.live.host_turns import HostTurns
 from orienteer.live.impossible_goal import ImpossibleGoal
+from orienteer.live.rendering import Rendering
 from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -41,6 +43,7 @@ from orienteer.store.log import Log, NoLog
 from orienteer.url import canonical_url, host_of
 from orienteer.workers.crew import Crew
 from orienteer.workers.received import Received
+from orienteer.workers.showing import ShowSettings
 
 _TICK_S = 0.25  # the longest wait before looking at the clock again
 # These are failures of the host: no page must be lost to a short outage. Only where the host is well by what other
@@ -55,7 +58,11 @@ _MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for
 class LiveCrawl:
     """Drives a ledger's crawl over the network until its goal is reached, or somebody asks it to stop."""
 
-    def __init__(self, ledger: Ledger, crew: Crew, hooks: Sequence[Hook] = (), keyring: Keyring | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, crew: Crew, hooks: Sequence[Hook] = (), keyring: Keyring | None = None,
+        show: ShowSettings | None = None,
+    ) -> None:  # fmt: skip
+        """`show`: how pages are shown in a browser, where there is one."""
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
@@ -63,13 +70,15 @@ class LiveCrawl:
         self.intake = Intake(ledger, hooks, self.log)
         self.crew = crew
         self.keyring = keyring or Keyring()
-        crew.begin(self.intake.reading)
+        show = show if crew.asks_web else None
+        crew.begin(replace(self.intake.reading, show=show))
         self.workers = min(plan.crawl.workers, crew.max_under_way)
         self.health = HostHealth(plan.retry)
         self.shares = WorkerShares(self.crawl.frontier, self.workers)
         asks_robots = plan.crawl.robots and crew.asks_web
         self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
         self.turns = HostTurns(ledger, self.errands)
+        self.rendering = Rendering(ledger, crew, self.parts, show is not None)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
         self.hear: Callable[[Received], None] = lambda answer: None  # told every answer, before it is taken in
         self.tell: Callable[[str], None] = lambda line: None  # told in one line what a person should know
@@ -112,6 +121,7 @@ class LiveCrawl:
             wait_s = self._patience() if is_through else 0.0
             if self.crew.n_under_way:
                 self._take_in_all(self.crew.poll(wait_s))
+                self.rendering.relay()
             else:
                 time.sleep(wait_s)  # a host must rest
             now = time.monotonic()
@@ -187,8 +197,8 @@ class LiveCrawl:
         elif not self.errands.allows(host, url):
             self.intake.block(page, Outcome.ROBOTS, now)
         else:
-            headers = self.ledger.library.request_headers(page)
-            self._start(Request(url, page, headers, secrets=self.keyring.secrets_for(url)), host)
+            headers, secrets = self.ledger.library.request_headers(page), self.keyring.secrets_for(url)
+            self._start(Request(url, page, headers, secrets=secrets, render=self.rendering.reason(url)), host)
 
     def _request_of(self, errand: Errand | Step, page_url: str, page: int) -> Request:
         if isinstance(errand, Step):
@@ -250,6 +260,7 @@ class LiveCrawl:
         page, now = answer.request.page, time.monotonic()
         host = self.ledger.host(page)
         self.log.note("fetch", **_facts_of(answer), retry=self._attempts[page])
+        self.rendering.came(answer)
         if answer.outcome is Outcome.CANCELLED:
             self.crawl.retry(page, now, 0.0)
         elif answer.outcome is Outcome.LOST:

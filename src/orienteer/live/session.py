@@ -30,6 +30,7 @@ from orienteer.live.compiling import ready_kernels
 from orienteer.live.epoch import ready_for_refresh
 from orienteer.live.figures import Figures, Watch, dead_mass
 from orienteer.live.live_crawl import HOST_FAILURES, LiveCrawl
+from orienteer.live.rendering import show_settings
 from orienteer.live.seed_check import SeedCheck
 from orienteer.notebook import facts_html
 from orienteer.pages.outcome import Outcome
@@ -38,6 +39,7 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.store.shown_tables import RenderedTally
 from orienteer.store.uploads import Uploads
 from orienteer.wording import counted
 from orienteer.workers.crew import Crew
@@ -63,12 +65,14 @@ class Report:
     has_pages: bool = True  # False: no page could be fetched at all
     trouble: str = ""  # why a crawl with access stopped
     n_suspect: int = 0  # pages that scripts may make: their links count as not known
+    rendered: RenderedTally = field(default_factory=RenderedTally)  # pages that a browser has shown, in all runs
     n_unarchived: int = 0  # pages that were read and are not in the archive, since they ask so
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
         for name, proved in (("library", self.library), ("topical", self.topical)):
             facts[name] = None if proved is None else proved.as_dict()
+        facts["rendered"] = self.rendered._asdict()
         del facts["refresh"]  # it is in crawl.toml
         return facts
 
@@ -111,6 +115,7 @@ def live_crawl(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     on: str | None = None,
     access: str | Path | None = None,
+    browser: str | Path = "",
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Crawl the web from the seeds into a folder; run again, it goes on where it was.
@@ -120,7 +125,8 @@ def live_crawl(
     are names of plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as
     in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose
     machines fetch and read: "local-ray", or the address of its head. `access` is a file that says what to show to
-    hosts that ask who it is: headers, cookies, a login. It is named anew in every run.
+    hosts that ask who it is: headers, cookies, a login. `browser` is the program that shows pages which scripts make;
+    without, Chromium is looked for. Both are named anew in every run.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
@@ -133,7 +139,7 @@ def live_crawl(
     shown = None if access is None else read_access(Path(access), Path(folder))
     plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"hooks": names_of(found)}}), "settings")
     place = None if topic is None else Path(topic)
-    with opened(Path(folder), plan, topic=place, hooks=found, on=on, access=shown) as live:
+    with opened(Path(folder), plan, topic=place, hooks=found, on=on, access=shown, browser=str(browser)) as live:
         return run(live, watch)
 
 
@@ -147,20 +153,21 @@ def refresh(
     now: float | None = None,
     on: str | None = None,
     access: str | Path | None = None,
+    browser: str | Path = "",
     watch: Callable[[Figures], None] | None = None,
 ) -> Report:
     """Look at the pages of a crawl again: an epoch, or the rest of one that was interrupted.
 
     Goal, `hooks` and `settings` are those of the crawl where nothing else is said; a budget counts the pages asked for
-    in the epoch. `now` is the time by which pages are due, in seconds since 1970; `on` a Ray cluster and `access` a
-    file, as for `live_crawl`.
+    in the epoch. `now` is the time by which pages are due, in seconds since 1970; `on`, `access` and `browser` are as
+    for `live_crawl`.
     """
     path = Path(folder)
     goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     found = None if hooks is None else hooks_given(hooks)
     plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(found)}})
     shown = None if access is None else read_access(Path(access), path)
-    with opened(path, plan, refresh=True, now=now, hooks=found, on=on, access=shown) as live:
+    with opened(path, plan, refresh=True, now=now, hooks=found, on=on, access=shown, browser=str(browser)) as live:
         return run(live, watch)
 
 
@@ -232,17 +239,19 @@ def opened(
     hooks: Sequence[Hook] | None = None,
     on: str | None = None,
     access: Access | None = None,
+    browser: str = "",
 ) -> Iterator[LiveCrawl]:
     """A crawl folder, new or begun before, ready to run; with `refresh`, ready for an epoch.
 
     A new crawl takes the `topic` file, with what was learned, into its folder, and what its policy has learned. Without
     `hooks` those that the plan names are run, which must be installed. Workers run `on` this machine, or on a Ray
-    cluster; that is said anew in every run, and so is the `access`. A new folder is removed again where a SeedError or
+    cluster; that is said anew in every run, and so are the `access` and the `browser` (a program; "": any that is
+    found). A new folder is removed again where a SeedError or
     a LoginError says that nothing was crawled.
     """
     is_new, has_place = not (path / DATABASE).exists(), path.is_dir()
     try:
-        with _opened(path, plan, refresh, now, progress, topic, hooks, on, access) as live:
+        with _opened(path, plan, refresh, now, progress, topic, hooks, on, access, browser) as live:
             yield live
     except (SeedError, LoginError):
         if is_new:
@@ -264,8 +273,10 @@ def _opened(
     hooks: Sequence[Hook] | None,
     on: str | None,
     access: Access | None,
+    browser: str,
 ) -> Iterator[LiveCrawl]:
     plan.store.expect_usable()
+    show = show_settings(plan, browser)
     plan = _with_access(path, plan, access)
     used_hooks = hooks_kept(plan.crawl.hooks, str(path)) if hooks is None else hooks
     to_keep = None if topic is None else LoadedTopic(topic)
@@ -287,7 +298,7 @@ def _opened(
             ready_for_refresh(folder, plan, now, progress)
         with ready_kernels(plan):
             used_plan = plan if crew.asks_web else _impolite(plan)
-            yield LiveCrawl(Ledger(folder, used_plan), crew, used_hooks, Keyring(access))
+            yield LiveCrawl(Ledger(folder, used_plan), crew, used_hooks, Keyring(access), show)
 
 
 def expect_no_access(path: Path, plan: CrawlPlan) -> None:
@@ -360,6 +371,7 @@ def reported(
         has_pages=seeds is None or seeds.has_pages,
         trouble=trouble,
         n_suspect=ledger.database.n_unknown_because(SCRIPTED),
+        rendered=ledger.database.rendered_tally(),
         n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
     )
     ledger.folder.write_report(report.as_dict())

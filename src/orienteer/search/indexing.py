@@ -234,10 +234,11 @@ class _Indexing:
         """
         survey = self._survey
         n_looked_at, n_pages = 0, survey.n_in_states((PageState.FETCHED,))
+        shown = survey.documents_shown()
         for batch in survey.readable_pages():
             changed = [page for page in batch if has_stamp.pop(page.id, None) != content_stamp(page)]
             for page, url in zip(changed, survey.urls(page.id for page in changed), strict=True):
-                yield (page, url), to_read(page, url)
+                yield (page, url), to_read(page, url, shown.get(page.id))
             found += [_figures(page) for page in batch if self._is_wanted(page)]
             n_looked_at += len(batch)
             self._progress("reading pages", n_looked_at, n_pages)

@@ -20,6 +20,7 @@ from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import Archived, page_reading
 from orienteer.search.paged import collapsed
+from orienteer.store.archive import Position
 from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import NewText, PackedText, packed_text
 
@@ -102,9 +103,10 @@ def _said(wanted: ToRead, content: Page, languages: Languages) -> Said:
     )
 
 
-def to_read(page: PageRow, url: str) -> ToRead:
+def to_read(page: PageRow, url: str, shown: Position | None) -> ToRead:
+    """`shown` is where the document stands that a browser has shown."""
     assert page.archived is not None
-    return ToRead(Archived(page.archived, page.content_type, url), page.language, page.noindex)
+    return ToRead(Archived(page.archived, page.content_type, url, shown), page.language, page.noindex)
 
 
 def page_text(page: PageRow, url: str, said: Said, seen: SeenUrls) -> NewText:

@@ -54,6 +54,18 @@ class RenderedRow(NamedTuple):
     trouble: str = ""
 
 
+class RenderedTally(NamedTuple):
+    """All pages that were rendered: how many, how many of these not to the end, and how many links and words that
+    found. `n_parts` were asked for by them."""
+
+    n_pages: int = 0
+    n_in_trouble: int = 0
+    n_links: int = 0
+    n_words: int = 0
+    n_parts: int = 0
+    cpu_s: float = 0.0
+
+
 class ShownTables(SurveyTables):
     """The tables `part` and `rendered`."""
 
@@ -113,6 +125,21 @@ class ShownTables(SurveyTables):
     def rendered(self) -> Iterator[RenderedRow]:
         """All pages that were rendered, in the order of their numbers."""
         return self._rendered("ORDER BY page")
+
+    def rendered_tally(self) -> RenderedTally:
+        """All of them in a few figures."""
+        if "rendered" in self.missing_tables:
+            return RenderedTally()
+        row = self._row(
+            "SELECT count(*), coalesce(sum(trouble != ''), 0), coalesce(sum(max(n_links - n_links_sent, 0)), 0), "
+            "coalesce(sum(max(n_words - n_words_sent, 0)), 0), coalesce(sum(n_parts), 0), coalesce(sum(cpu_s), 0.0) "
+            "FROM rendered"
+        )
+        return RenderedTally() if row is None else RenderedTally._make(row)
+
+    def documents_shown(self) -> dict[int, Position]:
+        """Where the documents stand that a browser has shown, by page."""
+        return {row.page: row.dom for row in self.rendered() if row.dom is not None}
 
     def _rendered(self, which: str, *values: Any) -> Iterator[RenderedRow]:
         if "rendered" in self.missing_tables:

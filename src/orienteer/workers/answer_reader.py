@@ -10,16 +10,20 @@ from dataclasses import replace
 
 from orienteer.answers.answer import Fetched
 from orienteer.answers.headers import validators
-from orienteer.answers.hiding import without_secrets
+from orienteer.answers.hiding import shows_secrets, without_secrets
 from orienteer.answers.meaning import Meaning, meaning_of, verdict_of
+from orienteer.answers.shown import Shown, archived_document
 from orienteer.extract import near_duplicates
 from orienteer.extract.documents.as_page import DocumentReading
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.session_content import digest_without_session
 from orienteer.pages.outcome import Outcome
-from orienteer.store.record import ArchivedResponse, response_record
-from orienteer.workers.received import Reading, Received
+from orienteer.store.record import ArchivedResponse, resource_record, response_record
+from orienteer.workers.received import Reading, Received, ShownPage
+from orienteer.workers.showing import ShownAnswer
+
+DOM, VIEW = "urn:dom:", "urn:view:"  # before the URL of a page: the document that was shown, a picture of it
 
 # Answers that are whole: they go into the archive, whatever they say.
 _ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
@@ -46,6 +50,31 @@ def read_answer(
     return found
 
 
+def read_shown(found: ShownAnswer, reading: Reading, record_headers: Mapping[str, str] | None = None) -> Received:
+    """The same for a page that a browser has shown, with a picture of it, unless that shows secrets."""
+    received = read_answer(found.answer, reading, record_headers)
+    if received.shown is None:
+        return received
+    secrets, shown, request = found.answer.request.secrets, received.shown, found.answer.request
+    view = None
+    is_secret = secrets is not None and shows_secrets(found.answer, without_secrets(found.answer, secrets)[0])
+    if found.view and shown.dom is not None and not is_secret:
+        view = resource_record(
+            VIEW + request.url,
+            received.started_at,
+            media_type_of(found.view),
+            found.view,
+            request.url,
+            record_headers or {},
+        )
+    received.shown = shown._replace(view=view, n_parts=found.n_parts, cpu_s=found.cpu_s)
+    return received
+
+
+def media_type_of(picture: bytes) -> str:
+    return "image/png" if picture.startswith(b"\x89PNG") else "image/jpeg"
+
+
 def _read(
     answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None, documents: DocumentReading
 ) -> Received:
@@ -55,13 +84,17 @@ def _read(
     meaning = meaning_of(answer, reading.reads_text, reading.robot, documents)
     found = _received(answer, meaning, whole=answer if reading.whole else None)
     if meaning.page is not None:
-        found.digest = near_duplicates.digest(answer.content)
-        found.sessionless = digest_without_session(answer.request.url, answer.content)
+        content = answer.content if answer.shown is None else answer.shown.document or answer.content
+        found.digest = near_duplicates.digest(content)
+        found.sessionless = digest_without_session(answer.request.url, content)
         if reading.signs:
             found.signature = near_duplicates.signature(meaning.page.text)
-        if not reading.words and not reading.whole:
-            _drop_words(meaning.page)
     may_be_kept = meaning.page is None or not meaning.page.noarchive
+    if answer.shown is not None:
+        found.shown = _shown(answer, answer.shown, meaning, reading.records and may_be_kept, record_headers or {})
+        found.meaning = meaning = replace(meaning, sent=None)
+    if meaning.page is not None and not reading.words and not reading.whole:
+        _drop_words(meaning.page)
     is_archived = reading.records and answer.outcome in _ARCHIVED and may_be_kept
     is_revisited = reading.revisits and answer.outcome in _REVISITED and may_be_kept
     if is_archived or is_revisited:
@@ -70,6 +103,30 @@ def _read(
         found.record = response_record(response, record_headers or {}) if is_archived else None
         found.revisited = response._replace(body=b"") if is_revisited else None
     return found
+
+
+def _shown(
+    answer: Fetched, shown: Shown, meaning: Meaning, is_kept: bool, record_headers: Mapping[str, str]
+) -> ShownPage:
+    """What a browser made of a page, with the record of the document."""
+    url, sent, page = answer.request.url, meaning.sent, meaning.page
+    dom = None
+    if is_kept and (shown.document or shown.redirect):
+        body = archived_document(shown)
+        dom = resource_record(DOM + url, answer.started_at, "text/html; charset=utf-8", body, url, record_headers)
+    return ShownPage(
+        why=str(answer.request.render),
+        url=shown.url,
+        dom=dom,
+        view=None,
+        n_words_sent=0 if sent is None else len(sent.text.split()),
+        n_words=0 if page is None else len(page.text.split()),
+        n_links_sent=0 if sent is None else len(sent.links),
+        n_links=0 if page is None else len(page.links),
+        n_parts=0,
+        cpu_s=0.0,
+        trouble=shown.trouble,
+    )
 
 
 def _received(answer: Fetched, meaning: Meaning, whole: Fetched | None) -> Received:

@@ -18,6 +18,7 @@ from orienteer.processes.how_many import usable_cores
 from orienteer.workers.pool import Pool
 from orienteer.workers.processes import Elsewhere, Processes
 from orienteer.workers.received import Reading, Received
+from orienteer.workers.showing import Supply, Wish
 from orienteer.workers.worker import NO_LIMIT, Worker, WorkerFigures, Workers
 
 MOST_BY_DEFAULT = 4  # more than these are seldom of use to one crawl
@@ -94,6 +95,13 @@ class Crew:
             self._workers.remove(idle)
             idle.close()
         return answers
+
+    def wishes(self) -> list[Wish]:
+        return [wish for workers in self._workers for wish in workers.wishes()]
+
+    def supply(self, supply: Supply) -> None:
+        for workers in self._workers:  # all but one do not know the page
+            workers.supply(supply)
 
     def cancel(self) -> None:
         for workers in self._workers:

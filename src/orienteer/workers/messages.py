@@ -12,27 +12,31 @@ from typing import NamedTuple
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.workers.received import Received
+from orienteer.workers.showing import Supply, Wish
 
 _NOT_SENT = Request("", -1)
 
 
 class Orders(NamedTuple):
     """Requests by number. `record_headers` are those of records from now on; None: as before. `cancel`: drop the
-    rest."""
+    rest. `supplies` are what pages needed."""
 
     requests: list[tuple[int, Request]]
     record_headers: Mapping[str, str] | None = None
     cancel: bool = False
+    supplies: tuple[Supply, ...] = ()
 
 
 class Results(NamedTuple):
     """Answers by the numbers of their requests, which do not travel back. `cpu_s` is what the worker used so far.
 
-    Without answers: the worker is ready, or it is busy reading documents.
+    `wishes` are what pages need that it shows in a browser. With nothing: the worker is ready, or it is busy reading
+    documents, or with the browser.
     """
 
     answers: list[tuple[int, Received]]
     cpu_s: float = 0.0
+    wishes: tuple[Wish, ...] = ()
 
 
 def packed(message: Orders | Results) -> bytes:

@@ -31,6 +31,7 @@ from orienteer.url import host_of
 from orienteer.workers.messages import Orders, packed, results_in, with_request
 from orienteer.workers.processes import Elsewhere
 from orienteer.workers.received import Received
+from orienteer.workers.showing import Supply, Wish
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
 GRACE_S = 60.0  # for what a worker does besides fetching: it reads, and waits for its turn on a busy machine
@@ -54,6 +55,7 @@ class _Hand:
     n_sent_bytes: int = 0  # of what is in hand
     n_answers: int = 0
     cpu_s: float = 0.0
+    shows: set[int] = field(default_factory=set)  # pages that need something to be shown
     record_headers: Mapping[str, str] | None = None  # as it was told last
 
     @property
@@ -95,6 +97,7 @@ class Pool:
         self._deaths_alone: Counter[str] = Counter()
         self._n_deaths_at_start = 0
         self._next_number = 0
+        self._wishes: list[Wish] = []
         self._done: list[Received] = []
 
     @property
@@ -132,8 +135,19 @@ class Pool:
         done, self._done = self._done, []
         return done
 
+    def wishes(self) -> list[Wish]:
+        wishes, self._wishes = self._wishes, []
+        return wishes
+
+    def supply(self, supply: Supply) -> None:
+        hand = next((hand for hand in self._all() if supply.page in hand.shows), None)
+        if hand is not None:  # or it has died
+            self._elsewhere.send(hand.worker, packed(Orders([], supplies=(supply,))))
+
     def cancel(self) -> None:
+        self._wishes.clear()
         for hand in self._all():
+            hand.shows.clear()
             for request, _ in hand.in_hand.values():
                 self._done.append(_without_answer(request, Outcome.CANCELLED))
             hand.in_hand.clear()
@@ -213,7 +227,9 @@ class Pool:
         results = results_in(data)
         hand.is_ready, self._n_deaths_at_start = True, 0
         hand.cpu_s = results.cpu_s or hand.cpu_s
-        if not results.answers:  # it is at work: documents may take long, one after the other
+        hand.shows.update(wish.page for wish in results.wishes)
+        self._wishes += results.wishes
+        if not results.answers:  # it is at work: documents may take long, one after the other, and so may pages
             due = time.monotonic() + self._patience_s
             hand.in_hand = {
                 number: (request, due if before < math.inf else before)
@@ -224,6 +240,7 @@ class Pool:
             if held is None:
                 continue  # cancelled meanwhile
             hand.n_answers += 1
+            hand.shows.discard(held[0].page)
             hand.n_sent_bytes -= _size(held[0])
             if self._deaths:
                 self._deaths.pop(held[0].url, None)
@@ -234,6 +251,7 @@ class Pool:
         """What it had in hand is lost; another takes its place."""
         self.n_died += 1
         self._elsewhere.end(hand.worker, at_once=True)
+        self._wishes = [wish for wish in self._wishes if wish.page not in hand.shows]
         lost = []
         for number, (request, _) in hand.in_hand.items():
             was_sent = number not in hand.unsent

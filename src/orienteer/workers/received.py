@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from orienteer.answers.answer import Fetched, Request
 from orienteer.answers.meaning import Meaning
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.outcome import Outcome
 from orienteer.store.record import ArchivedResponse
+from orienteer.workers.showing import ShowSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,8 @@ class Reading:
 
     `signs`: which pages are nearly the same. `words`: the text and the words of links, for a topic. `whole`: the answer
     itself, for hooks. `records`: the record for the archive; `revisits`: also what a record says of a page that is as
-    it was. `robot` is the name by which pages speak to the robot that asks.
+    it was. `robot` is the name by which pages speak to the robot that asks. `show`: how pages are shown in a browser,
+    where there is one.
     """
 
     signs: bool = True
@@ -26,10 +29,30 @@ class Reading:
     records: bool = True
     revisits: bool = False
     robot: str = OUR_NAME
+    show: ShowSettings | None = None
 
     @property
     def reads_text(self) -> bool:
         return self.signs or self.words or self.whole
+
+
+class ShownPage(NamedTuple):
+    """What came of a page in a browser. The records are gzip members, None where none is to be kept.
+
+    The numbers of words and links are those of the page as it was sent, and as it was shown.
+    """
+
+    why: str
+    url: str
+    dom: bytes | None
+    view: bytes | None
+    n_words_sent: int
+    n_words: int
+    n_links_sent: int
+    n_links: int
+    n_parts: int
+    cpu_s: float
+    trouble: str
 
 
 @dataclass(slots=True)
@@ -39,7 +62,8 @@ class Received:
     `digest` is that of the content of a page, `signature` that of its text, `sessionless` that of the content without
     the session of its URL. `record` is the WARC record, compressed; `revisited` is what one of a page that has not
     changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, and where hooks want it.
-    `cookies` are those that came where the request had secrets; they are secrets, too, and kept nowhere.
+    `shown` tells what a browser made of it, if one has looked. `cookies` are those that came where the request had
+    secrets; they are secrets, too, and kept nowhere.
     """
 
     request: Request
@@ -61,6 +85,7 @@ class Received:
     record: bytes | None = None
     revisited: ArchivedResponse | None = None
     whole: Fetched | None = None
+    shown: ShownPage | None = None
     cookies: tuple[str, ...] = field(default=(), repr=False)
 
     @property

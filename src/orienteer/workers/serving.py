@@ -14,7 +14,7 @@ from orienteer.workers.worker import Worker
 
 _LONG_S = 1.0  # to wait for answers where orders wake the fetcher
 _SHORT_S = 0.01  # where they do not
-_SIGN_OF_LIFE_S = 10.0  # between answers, while documents are read
+_SIGN_OF_LIFE_S = 10.0  # between answers, while documents are read and pages are shown
 
 
 class Served:
@@ -35,18 +35,21 @@ class Served:
             self._worker.record_headers = orders.record_headers
         if orders.cancel:
             self._worker.cancel()
+        for supply in orders.supplies:
+            self._worker.supply(supply)
         for number, request in orders.requests:
             self._numbers[request.page] = number
             self._worker.start(request)
 
     def results(self, timeout_s: float) -> Results | None:
-        """What is finished, once there is something, or after this time. No answers at all: documents take long."""
-        answers = self._worker.poll(timeout_s)
-        is_reading = self._worker.n_documents and time.monotonic() - self._last_results > _SIGN_OF_LIFE_S
-        if not answers and not is_reading:
+        """What is finished or wished for, once there is something, or after this time. Nothing: documents take long."""
+        answers, wishes = self._worker.poll(timeout_s), tuple(self._worker.wishes())
+        is_reading = self._worker.n_aside and time.monotonic() - self._last_results > _SIGN_OF_LIFE_S
+        if not answers and not wishes and not is_reading:
             return None
         self._last_results = time.monotonic()
-        return Results([(self._numbers.pop(answer.request.page), answer) for answer in answers], time.process_time())
+        numbered = [(self._numbers.pop(answer.request.page), answer) for answer in answers]
+        return Results(numbered, self._worker.cpu_s, wishes)
 
 
 def serve(channel: Connection, settings: FetchSettings, reading: Reading) -> None:
