@@ -17,7 +17,7 @@ class Reading:
 
     `signs`: which pages are nearly the same. `words`: the text and the words of links, for a topic. `whole`: the answer
     itself, for hooks. `records`: the record for the archive; `revisits`: also what a record says of a page that is as
-    it was. `robot` is the name by which pages speak to the robot that asks.
+    it was. `requisites`: what pages are shown with. `robot` is the name by which pages speak to the robot that asks.
     """
 
     signs: bool = True
@@ -25,6 +25,7 @@ class Reading:
     whole: bool = False
     records: bool = True
     revisits: bool = False
+    requisites: bool = False
     robot: str = OUR_NAME
 
     @property
@@ -38,7 +39,8 @@ class Received:
 
     `digest` is that of the content of a page, `signature` that of its text, `sessionless` that of the content without
     the session of its URL. `record` is the WARC record, compressed; `revisited` is what one of a page that has not
-    changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, and where hooks want it.
+    changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, of what a page is shown with, and
+    where hooks want it. `requisites` are the URLs that this page, or style, is shown with, where they are wanted.
     `cookies` are those that came where the request had secrets; they are secrets, too, and kept nowhere.
     """
 
@@ -61,6 +63,7 @@ class Received:
     record: bytes | None = None
     revisited: ArchivedResponse | None = None
     whole: Fetched | None = None
+    requisites: tuple[str, ...] = ()
     cookies: tuple[str, ...] = field(default=(), repr=False)
 
     @property
