@@ -32,6 +32,7 @@ from orienteer.store.record import (
     Resource,
     Revisited,
     page_of,
+    page_or_revisit_of,
     resource_of,
     response_record,
     revisit_record,
@@ -134,6 +135,10 @@ class Archive:
     def read_resource(self, position: Position) -> tuple[bytes, Resource]:
         """The same for what was made of a page."""
         return self._read(position, resource_of)
+
+    def read_part(self, position: Position) -> tuple[bytes, tuple[ArchivedPage, bool]]:
+        """The same for what a page is shown with, and whether it is a revisit: its body stands elsewhere then."""
+        return self._read(position, page_or_revisit_of)
 
     def _read(self, position: Position, reading: Callable[[bytes], _Read]) -> tuple[bytes, _Read]:
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"

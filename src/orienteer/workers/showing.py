@@ -183,7 +183,7 @@ def _shown(answer: Fetched, rendered: Rendered) -> ShownAnswer:
         redirect=rendered.redirect,
         n_clickable=rendered.n_clickable,
         grows=rendered.still_growing,
-        n_refused=rendered.n_refused + rendered.n_failed,
+        n_refused=rendered.n_refused,
         trouble=rendered.trouble,
     )
     return ShownAnswer(replace(answer, shown=shown), rendered.screenshot, rendered.n_requests, rendered.cpu_s)
