@@ -22,6 +22,7 @@ from orienteer.answers.shown import Shown
 from orienteer.browser.job import Rendered, RenderJob, Supplied, Wanted
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
+from orienteer.errors import InputError
 from orienteer.pages.render_reason import RenderReason
 
 
@@ -173,6 +174,14 @@ class Showing:
             else:
                 del self._answers[event.job], self._jobs[answer.request.page]
                 self._done.append(_shown(answer, event))
+
+
+def opened_showing(settings: ShowSettings | None) -> Showing | None:
+    """None where no page is to be shown, or there is no browser: one machine of a cluster may have none."""
+    try:
+        return None if settings is None else Showing(settings)
+    except InputError:
+        return None
 
 
 def _shown(answer: Fetched, rendered: Rendered) -> ShownAnswer:
