@@ -124,6 +124,9 @@ class Tab:
             "browserContextId"
         ]
         connection.tell("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
+        connection.tell(
+            "Browser.grantPermissions", {"permissions": [], "browserContextId": self.context}
+        )  # and no other
         created = await connection.call("Target.createTarget", {"url": "about:blank", "browserContextId": self.context})
         self.target = created["targetId"]
         self.frames.add(self.target)
@@ -314,7 +317,7 @@ class Tab:
             self._n_requests += 1
             number = self._next_number()
             self._waiting[number] = asked
-            self._want(Wanted(self.job.number, number, asked.url, asked.kind))
+            self._want(Wanted(self.job.number, number, _without_fragment(asked.url), asked.kind))
 
     def supply(self, supplied: Supplied) -> None:
         asked = self._waiting.pop(supplied.number, None)
