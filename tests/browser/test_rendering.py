@@ -245,3 +245,9 @@ def test_the_page_sees_who_we_are(renderer: Renderer) -> None:
     found = shown(renderer, jobs)
     assert b'<p id="p">Orienteer/test</p>' in found[0].dom
     assert b'<p id="p">Other/1</p>' in found[1].dom
+
+
+def test_a_page_that_takes_too_long(renderer: Renderer) -> None:
+    rendered = shown_page(renderer, "endless_script.html", wall_s=0.3)
+    assert rendered.trouble == "time"
+    assert rendered.links == (f"{_HERE}/before", f"{_HERE}/after")

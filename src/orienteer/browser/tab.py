@@ -382,7 +382,8 @@ class Tab:
     def _told_measures(self, result: asyncio.Future[Params]) -> None:
         if not result.cancelled() and result.exception() is None:
             figures = {metric["name"]: metric["value"] for metric in result.result()["metrics"]}
-            self.cpu_s = figures.get("ProcessTime", figures.get("TaskDuration", self.cpu_s))
+            # In a sandbox a process cannot tell its own time, but that of its main thread.
+            self.cpu_s = max(self.cpu_s, figures.get("ProcessTime", 0.0), figures.get("ThreadTime", 0.0))
 
     # -- shared -----------------------------------------------------------------------------------------------------
 
