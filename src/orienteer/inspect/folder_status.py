@@ -24,6 +24,7 @@ from orienteer.settings import to_table
 from orienteer.store.database_view import DatabaseView, Group
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
+from orienteer.store.shown_tables import PartFigures
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class FolderStatus:
 
     `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
     largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen. `archive_bytes` are here;
-    `stored` tells what of the archive is in object storage. `n_suspect` pages may be made by scripts.
+    `stored` tells what of the archive is in object storage. `n_suspect` pages may be made by scripts. `parts`
+    are what pages are shown with.
     """
 
     folder: Path
@@ -54,6 +56,7 @@ class FolderStatus:
     database_bytes: int
     figures: Mapping[str, Any] | None
     n_suspect: int
+    parts: PartFigures
     report: Mapping[str, Any] | None
 
     def outcomes(self, state: PageState) -> dict[str, int]:
@@ -150,6 +153,7 @@ class FolderStatus:
             "n_near_duplicates": self.n_near_duplicates,
             "n_suspect": self.n_suspect,
             "n_unarchived": self.n_unarchived,
+            "parts": self.parts._asdict(),
             "n_hosts": self.n_hosts,
             "n_hosts_known": self.n_hosts_known,
             "hosts": [asdict(host) for host in self.hosts],
@@ -203,6 +207,7 @@ class FolderWatcher:
                 stored=StoredArchive.of(folder.archive, plan.store),
                 database_bytes=_size_of(self.path, "crawl.db*"),
                 n_suspect=survey.n_unknown_because(SCRIPTED),
+                parts=survey.part_figures(),
                 figures=_newest((report or {}).get("figures"), survey.get("figures")),
                 report=report,
             )

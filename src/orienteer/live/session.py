@@ -19,6 +19,7 @@ from orienteer.graph.proved import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
+from orienteer.inspect.status_in_words import parts_in_words
 from orienteer.inspect.surveyed import surveyed
 from orienteer.ledger.kept_policy import LoadedPolicy
 from orienteer.ledger.ledger import Ledger
@@ -38,6 +39,7 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.store.shown_tables import PartFigures
 from orienteer.store.uploads import Uploads
 from orienteer.wording import counted
 from orienteer.workers.crew import Crew
@@ -63,10 +65,12 @@ class Report:
     has_pages: bool = True  # False: no page could be fetched at all
     trouble: str = ""  # why a crawl with access stopped
     n_suspect: int = 0  # pages that scripts may make: their links count as not known
+    parts: PartFigures = field(default_factory=PartFigures)  # what pages are shown with
     n_unarchived: int = 0  # pages that were read and are not in the archive, since they ask so
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
+        facts["parts"] = self.parts._asdict()
         for name, proved in (("library", self.library), ("topical", self.topical)):
             facts[name] = None if proved is None else proved.as_dict()
         del facts["refresh"]  # it is in crawl.toml
@@ -93,6 +97,7 @@ class Report:
             ("blocked", figures.n_blocked),
             ("in the frontier", figures.n_frontier),
             ("perhaps made by scripts", self.n_suspect or ""),
+            ("shown with", parts_in_words(self.parts)),
         ]
         return facts_html("Report of a crawl", facts)
 
@@ -108,6 +113,7 @@ def live_crawl(
     scope: str = "host",
     topic: str | Path | None = None,
     hooks: Sequence[HookGiven] | None = None,
+    requisites: bool = False,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     on: str | None = None,
     access: str | Path | None = None,
@@ -117,14 +123,15 @@ def live_crawl(
 
     The coverage `until` is measured with this `confidence`, and proved; it stops by what comes first. None: by the
     proof alone. `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they
-    are names of plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as
-    in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose
-    machines fetch and read: "local-ray", or the address of its head. `access` is a file that says what to show to
-    hosts that ask who it is: headers, cookies, a login. It is named anew in every run.
+    are names of plug-ins, files, or functions that take a HookPage and return None or Added. With `requisites` all that
+    pages are shown with goes into the archive, too: pictures, styles, scripts. `settings` are tables as in crawl.toml:
+    `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose machines fetch and
+    read: "local-ray", or the address of its head. `access` is a file that says what to show to hosts that ask who it
+    is: headers, cookies, a login. It is named anew in every run.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
-    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None}
+    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None, "requisites": requisites}
     named |= {"proof": True} if confidence is None else {"confidence": confidence}
     named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     tables["crawl"] = named | tables.get("crawl", {})
@@ -360,6 +367,7 @@ def reported(
         has_pages=seeds is None or seeds.has_pages,
         trouble=trouble,
         n_suspect=ledger.database.n_unknown_because(SCRIPTED),
+        parts=ledger.database.part_figures(),
         n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
     )
     ledger.folder.write_report(report.as_dict())
