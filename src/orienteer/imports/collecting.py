@@ -92,7 +92,7 @@ class Collector:
         if record.kind == "metadata":
             return self._take_wat(record)
         url = record.url
-        if url is None:
+        if url is None or record.is_part:
             return
         time = time_of(record.headers.get("warc-date", ""))
         digest = sha1_of(record.headers.get("warc-payload-digest", ""))
