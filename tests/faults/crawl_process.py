@@ -20,10 +20,11 @@ from orienteer.store.history import DonePages
 from orienteer.store.page_row import PageRow
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
-# Many acknowledgements in a short time, no waiting for politeness, and no host is given up for its errors.
+# Many acknowledgements in a short time, no waiting for politeness, no browser, and no host is given up for its errors.
 HASTY: dict[str, dict[str, Any]] = {
     "crawl": {"commit_every_s": 0.05, "workers": 16, "processes": 1},
     "politeness": {"delay_s": 0.0, "connections": 4},
+    "render": {"mode": "never"},
     "retry": {"back_off_s": 0.01, "max_back_off_s": 0.1, "give_up_after": 1000},
 }
 

@@ -21,11 +21,12 @@ Tables = dict[str, dict[str, Any]]
 def crawled(
     web: FakeWeb, seeds: str | list[str], folder: Path, *, settings: Tables | None = None, **named: Any
 ) -> Report:
-    """A crawl without delays that stops by the proof, and guesses no sitemap; `settings` may say otherwise."""
+    """A crawl without delays and browser, that stops by the proof and guesses no sitemap, unless `settings` say so."""
     tables: Tables = {
         "crawl": {"robots": False, "guess_sitemap": False, "workers": 8, "proof": True, "processes": 1},
         "politeness": {"delay_s": 0.0, "connections": 8},
         "fetch": {"connect_to": web.address, "timeout_s": 60.0},
+        "render": {"mode": "never"},
         "retry": {"back_off_s": 0.01, "max_back_off_s": 0.05},
     }
     for name, table in (settings or {}).items():

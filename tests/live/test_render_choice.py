@@ -38,9 +38,9 @@ def test_the_mode_decides(mode: str, url: str, reason: RenderReason) -> None:
     assert choice(mode=mode).reason(url) == reason
 
 
-def test_two_pages_of_a_kind_are_a_sample_and_three_of_a_host() -> None:
+def test_one_page_of_a_kind_is_a_sample_and_two_of_a_host() -> None:
     chosen = choice()
-    assert [chosen.reason(item(k)) for k in range(3)] == ["sample", "sample", "suspect"]
+    assert [chosen.reason(item(k)) for k in range(3)] == ["sample", "suspect", "suspect"]
     assert [chosen.reason(f"https://a.test/{name}") for name in ("about", "news")] == ["sample", "suspect"]
     assert chosen.reason("https://b.test/about") == "sample"
 

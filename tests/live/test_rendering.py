@@ -14,19 +14,26 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import Report, live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
+from orienteer.settings import merged
 from orienteer.store.database import Database
 from orienteer.store.folder_view import FolderView
 from orienteer.store.shown_tables import RenderedRow
 from tests.faults.crawl_process import CrawlCommand
 from tests.live.apps import FRAMEWORKS, ITEMS, N_ITEMS, WORDS, Applications, SmallSite, application, needs_browser
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import Tables, Told
+from tests.live.live_crawls import crawled as crawled_without
 
+SETTINGS = {"crawl": {"robots": False}, "render": {"mode": "auto"}}
 ALL_PAGES = {"/", *(f"/item/{k}" for k in range(1, N_ITEMS + 1))}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _with_browser() -> None:
     needs_browser()
+
+
+def crawled(*arguments: Any, settings: Tables | None = None, **named: Any) -> Report:
+    return crawled_without(*arguments, settings=merged({"render": {"mode": "auto"}}, settings or {}), **named)
 
 
 def paths(folder: Path) -> set[str]:
@@ -124,7 +131,7 @@ def test_killed_and_resumed_it_is_the_same(crawls: Any, tmp_path: Path) -> None:
     print("seed", seed)
     rng, site, kills = random.Random(seed), Applications(), 0
     with FakeWeb(site) as web:
-        command = CrawlCommand(web.address, ["http://svelte.test/"], tmp_path / "crawl", crawl={"robots": False})
+        command = CrawlCommand(web.address, ["http://svelte.test/"], tmp_path / "crawl", **SETTINGS)
         for n_more in (rng.randint(1, 6), rng.randint(1, 6)):
             enough = site.asked.total() + n_more
             with command.started() as process:

@@ -259,7 +259,10 @@ class Crawl:
 
     def put_off(self, page: int, now: float = 0.0) -> None:
         """The fetch did not work out; the page stays in flight, without a request, until `retry`. Its host is free."""
-        self.frontier.release(int(self.web.hosts[page]), now, page=page)
+        if page in self._answered:
+            self._answered.remove(page)
+        else:
+            self.frontier.release(int(self.web.hosts[page]), now, page=page)
         self._put_off.add(page)
 
     def answered(self, page: int, now: float = 0.0) -> None:

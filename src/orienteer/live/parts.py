@@ -236,7 +236,7 @@ class Parts:
     def _ask_awaited(self, host: str, now: float) -> None:
         self._awaited_due.pop(host, None)
         wishes = self._awaited.get(host, {})
-        while wishes and self._crew.n_under_way < self._workers:
+        while wishes and len(self._under_way) < self._workers:  # of pages all may be waiting for parts
             wish = next(iter(wishes.values()))
             later = self._tried(wish, now)
             if later is not None:

@@ -22,8 +22,8 @@ from orienteer.ledger.render_settings import RenderSettings
 from orienteer.pages.render_reason import RenderReason
 from orienteer.url import host_of
 
-_SAMPLE_OF_TEMPLATE = 2  # pages that are shown to see whether those like them gain
-_SAMPLE_OF_HOST = 3  # the same, while no page of the host has gained
+_SAMPLE_OF_TEMPLATE = 1  # pages that are shown to see whether those like them gain
+_SAMPLE_OF_HOST = 2  # the same, while no page of the host has gained
 _MORE_OF_HOST = 30  # once one has
 _GAIN = 1.2  # as many words or links as before, at least
 _FEW_LINKS, _FEW_WORDS = 3, 30  # and so many more

@@ -58,7 +58,6 @@ class Rendering:
         self._crew = crew
         self._parts = parts
         self._has_browser = has_browser
-        self._shown: set[int] = set()  # pages that a browser shows now, as far as they needed something
         self._choice = RenderChoice(ledger.plan.render, lambda: len(ledger.crawl.order))
         for row in ledger.database.rendered():
             numbers = row.n_words_sent, row.n_words, row.n_links_sent, row.n_links
@@ -71,14 +70,13 @@ class Rendering:
     def relay(self) -> None:
         """Pass on what pages need by now."""
         for wish in self._crew.wishes():
-            if wish.page not in self._shown:
-                self._shown.add(wish.page)
+            if wish.url:
+                self._parts.want(wish.url, wish.kind, self._supplying(wish))
+            else:  # others of its host may be asked for, also parts of this one
                 self._ledger.crawl.answered(wish.page, time.monotonic())
-            self._parts.want(wish.url, wish.kind, self._supplying(wish))
 
     def came(self, answer: Received) -> None:
         """A page is back, shown or not."""
-        self._shown.discard(answer.request.page)
         self._choice.came(answer.request.url)
         if (shown := answer.shown) is not None:
             self._choice.learn(

@@ -27,7 +27,10 @@ from orienteer.pages.render_reason import RenderReason
 
 
 class Wish(NamedTuple):
-    """Something that a page needs; `number` tells it from what else the page needs."""
+    """Something that a page needs; `number` tells it from what else the page needs.
+
+    The first of every page is for nothing (""): it says that the page was fetched, and is to be shown.
+    """
 
     page: int
     number: int
@@ -112,6 +115,7 @@ class Showing:
         number, self._next_job = self._next_job, self._next_job + 1
         self._answers[number] = answer
         self._jobs[answer.request.page] = number
+        self._wanted.append(Wish(answer.request.page, -1, "", ""))
         settings = self._settings
         self._renderer.start(
             RenderJob(
