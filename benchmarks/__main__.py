@@ -28,6 +28,7 @@ QUICK = [
     "reading",
     "markdown",
     "topics",
+    "main_text_uses",
     "frontier",
 ]
 SLOW = [

@@ -148,8 +148,8 @@ def run() -> str:
 # Furniture
 
 
-def pages_of_sites(name: str) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """The pages of hosts that have enough of them."""
+def pages_of_sites(name: str, most: int = PAGES_PER_HOST) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """The pages of hosts that have enough of them, `most` of each at most."""
     with tarfile.open(fileobj=io.BytesIO(zstd.decompress((DATA / name).read_bytes()))) as files:
         by_host = defaultdict(list)
         for file in files:
@@ -157,7 +157,7 @@ def pages_of_sites(name: str) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
                 by_host[file.name.split("/")[0]].append(file)
         for host, members in sorted(by_host.items()):
             if len(members) >= LEAST_PAGES:
-                some = members[:: max(len(members) // PAGES_PER_HOST, 1)][:PAGES_PER_HOST]
+                some = members[:: max(len(members) // most, 1)][:most]
                 yield host, [(file.name, files.extractfile(file).read()) for file in some]  # type: ignore[union-attr]
 
 

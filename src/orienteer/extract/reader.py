@@ -62,7 +62,7 @@ def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageRead
 
 def dispatch(light: Light, reader: PageReader) -> None:
     """Report the tokens of a page."""
-    reader.is_understood = light.is_understood
+    reader.begin(light)
     tokenizer = Tokenizer()
     tokenizer.feed(light.page)
     tokenizer.close()
@@ -111,6 +111,10 @@ class PageReader:
         self._noscript: list[str] = []  # text
         self._noscript_headings: list[str] = []
         self.handle_data = self._parts.append
+
+    def begin(self, light: Light) -> None:
+        """The tokens of this page are about to be reported."""
+        self.is_understood = light.is_understood
 
     # Called for nothing: a built-in takes half the time of a function that passes.
     handle_comment = handle_decl = handle_pi = bool
