@@ -28,7 +28,6 @@ QUICK = [
     "reading",
     "markdown",
     "topics",
-    "main_text_uses",
     "frontier",
 ]
 SLOW = [

@@ -1,4 +1,4 @@
-"""Whether main text is better than all text for topics and for near duplicates.
+"""`python -m benchmarks.main_text_uses`: is main text better than all text for topics and for near duplicates?
 
 Topics: the mean precision (over the pages on topic, each at its own relevance) of a topic that was trained on other
 pages; of universities on other universities. Subjects of the encyclopedia are those of `experiments/topic_tasks`, each
@@ -205,3 +205,7 @@ def cost() -> str:
             extract_page(html, f"http://{name}", with_scores=with_scores)
         times.append(1e3 * (time.process_time() - began) / len(pages))
     return f"Reading a page of documentation takes {times[0]:.1f} ms of CPU time, with main text {times[1]:.1f} ms.\n"
+
+
+if __name__ == "__main__":
+    print(run())

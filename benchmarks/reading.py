@@ -7,8 +7,8 @@ counts is *cross-validated*: the main text of each page was found by weights tha
 
 Furniture is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 20 a host, where
 each generator marks its main text (`reading_truth`). No weights have seen them; but how much repetition counts was
-chosen on the pages of documentation, among some fifteen settings, and rules of the truth were corrected on the way. So
-those figures are not of pages unseen; those of the encyclopedia are.
+chosen on the pages of documentation, among some fifteen settings, and rules of the truth were corrected on the way (the
+title of an article belongs to it). So those figures are not of pages unseen.
 """
 
 from __future__ import annotations

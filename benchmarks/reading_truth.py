@@ -2,7 +2,7 @@
 
 Told by lxml and by rules that know each generator; nothing of the reader that is measured. Sphinx marks it
 (`role="main"`, or `div.body`), docutils has `div.document`, AsciiDoc and Tomcat `#content`. DocBook's pages are all
-main text but for the navigation above and below. Wikipedia has `#bodyContent`.
+main text but for the navigation above and below. Wikipedia has `#bodyContent`, and its title above that.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ _MARKED = (
     '//*[@role="main"]', '//div[contains(concat(" ", @class, " "), " body ")]', '//div[@id="bodyContent"]',
     '//div[contains(concat(" ", @class, " "), " document ")]', '//*[@id="content"]', '//div[@class="yui-b"]',
 )  # fmt: skip
+_TITLE = '//h1[@class="firstHeading"]'  # of Wikipedia: outside of what is marked
 _AROUND = (
     '//div[@class="navheader" or @class="navfooter"]', '//ul[@class="docnav" or @class="docnav top"]',
     '//p[@id="title"]', '//div[@class="nosearch"]', '//div[@id="footer"]', "//script", "//style", "//noscript",
@@ -34,7 +35,8 @@ def main_and_rest(html: bytes) -> tuple[str, str] | None:
         return None
     around = [element for path in _AROUND for element in tree.xpath(path)]
     whole = _text(body, [element for element in around if element.tag in ("script", "style", "noscript")])
-    return _text(marked, around), whole
+    titles = [] if marked is body else tree.xpath(_TITLE)
+    return "\n".join(_text(element, around) for element in (*titles, marked)), whole
 
 
 def with_main_of(html: bytes, other: bytes) -> bytes | None:

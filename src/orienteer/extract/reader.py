@@ -154,11 +154,11 @@ class PageReader:
                 self._read_noscript()
 
     def _make_text(self) -> None:
-        self.text = lines(self._text_from(0))
+        self.text = lines("".join(self._parts))
 
     def _read_noscript(self) -> None:
         """What stands in `noscript` is on the page where there is little else."""
-        text = lines("".join(self._noscript).replace("\0", ""))
+        text = lines("".join(self._noscript))
         if reads_noscript(len(self.text.split()), len(text.split())):
             self.noscript_text = text
             self.text = f"{self.text}\n{text}".strip()

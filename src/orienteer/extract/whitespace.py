@@ -21,10 +21,12 @@ _NO_BREAK_SPACE = 0xC2, 0xA0  # in UTF-8
 def lines(text: str) -> str:
     """A text with marks between its blocks: white space collapsed, each block on a line of its own, and no empty lines.
 
+    Zeros are not shown.
+
     >>> lines(f" a\\n b{BLOCK_MARK} {BLOCK_MARK}c ")
     'a b\\nc'
     """
-    return collapsed(text).tobytes().decode().strip()
+    return collapsed(text.replace("\0", "")).tobytes().decode().strip()
 
 
 def collapsed(text: str) -> NDArray[np.uint8]:
