@@ -7,8 +7,8 @@ counts is *cross-validated*: the main text of each page was found by weights tha
 
 Furniture is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 20 a host, where
 each generator marks its main text (`reading_truth`). No weights have seen them; but how much repetition counts was
-chosen on the pages of documentation, among some fifteen settings, and rules of the truth were corrected on the way. So
-those figures are not of pages unseen; those of the encyclopedia are.
+chosen on the pages of documentation, among some fifteen settings, and rules of the truth were corrected on the way (the
+title of an article belongs to it). So those figures are not of pages unseen.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def run() -> str:
 # Furniture
 
 
-def pages_of_sites(name: str) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """The pages of hosts that have enough of them."""
+def pages_of_sites(name: str, most: int = PAGES_PER_HOST) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """The pages of hosts that have enough of them, `most` of each at most."""
     with tarfile.open(fileobj=io.BytesIO(zstd.decompress((DATA / name).read_bytes()))) as files:
         by_host = defaultdict(list)
         for file in files:
@@ -157,7 +157,7 @@ def pages_of_sites(name: str) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
                 by_host[file.name.split("/")[0]].append(file)
         for host, members in sorted(by_host.items()):
             if len(members) >= LEAST_PAGES:
-                some = members[:: max(len(members) // PAGES_PER_HOST, 1)][:PAGES_PER_HOST]
+                some = members[:: max(len(members) // most, 1)][:most]
                 yield host, [(file.name, files.extractfile(file).read()) for file in some]  # type: ignore[union-attr]
 
 

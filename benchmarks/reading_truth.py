@@ -2,7 +2,7 @@
 
 Told by lxml and by rules that know each generator; nothing of the reader that is measured. Sphinx marks it
 (`role="main"`, or `div.body`), docutils has `div.document`, AsciiDoc and Tomcat `#content`. DocBook's pages are all
-main text but for the navigation above and below. Wikipedia has `#bodyContent`.
+main text but for the navigation above and below. Wikipedia has `#bodyContent`, and its title above that.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ _MARKED = (
     '//*[@role="main"]', '//div[contains(concat(" ", @class, " "), " body ")]', '//div[@id="bodyContent"]',
     '//div[contains(concat(" ", @class, " "), " document ")]', '//*[@id="content"]', '//div[@class="yui-b"]',
 )  # fmt: skip
+_TITLE = '//h1[@class="firstHeading"]'  # of Wikipedia: outside of what is marked
 _AROUND = (
     '//div[@class="navheader" or @class="navfooter"]', '//ul[@class="docnav" or @class="docnav top"]',
     '//p[@id="title"]', '//div[@class="nosearch"]', '//div[@id="footer"]', "//script", "//style", "//noscript",
@@ -27,21 +28,42 @@ _BLOCKS = frozenset((
 
 def main_and_rest(html: bytes) -> tuple[str, str] | None:
     """The main text of a page and the rest of its text; None where no rule knows it."""
-    from lxml.html import HTMLParser, document_fromstring
-
-    tree = document_fromstring(html, parser=HTMLParser(encoding="utf-8"))
+    tree = _tree(html)
     body = tree.find("body")
-    if body is None:
+    marked = _marked(tree)
+    if body is None or marked is None:
         return None
     around = [element for path in _AROUND for element in tree.xpath(path)]
-    is_docbook = bool(tree.xpath('//div[@class="navheader" or @class="navfooter"]|//ul[@class="docnav"]'))
-    marked = next((found[0] for path in _MARKED if (found := tree.xpath(path))), None)
-    if is_docbook:
-        marked = body
-    if marked is None:
-        return None
     whole = _text(body, [element for element in around if element.tag in ("script", "style", "noscript")])
-    return _text(marked, around), whole
+    titles = [] if marked is body else tree.xpath(_TITLE)
+    return "\n".join(_text(element, around) for element in (*titles, marked)), whole
+
+
+def with_main_of(html: bytes, other: bytes) -> bytes | None:
+    """A page with the main text of another one in the place of its own; None where no rule knows either."""
+    from lxml.html import tostring
+
+    tree, other_tree = _tree(html), _tree(other)
+    own, new = _marked(tree), _marked(other_tree)
+    if own is None or new is None or "body" in (own.tag, new.tag):
+        return None
+    new.tail = own.tail
+    own.getparent().replace(own, new)
+    changed: bytes = tostring(tree, encoding="utf-8")
+    return changed
+
+
+def _tree(html: bytes) -> Any:
+    from lxml.html import HTMLParser, document_fromstring
+
+    return document_fromstring(html, parser=HTMLParser(encoding="utf-8"))
+
+
+def _marked(tree: Any) -> Any:
+    """The element that holds the main text; all of a page of DocBook, whose navigation is taken out."""
+    if tree.xpath('//div[@class="navheader" or @class="navfooter"]|//ul[@class="docnav"]'):
+        return tree.find("body")
+    return next((found[0] for path in _MARKED if (found := tree.xpath(path))), None)
 
 
 def _text(element: Any, without: list[Any]) -> str:

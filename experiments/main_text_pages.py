@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.line_features import SHORT_LINE_WORDS, Context, LineFeatures, element_words, line_words
+from orienteer.extract.feature_columns import N_UNLEARNED
+from orienteer.extract.learned_words import SHORT_LINE_WORDS, element_words, line_words
+from orienteer.extract.line_features import Context, LineFeatures
 from orienteer.extract.line_reader import read_with_lines
 from orienteer.extract.main_text import REPEATED_CHARS
 from orienteer.files.compressed import byte_blocks
@@ -82,11 +84,11 @@ def sample_of(known: KnownPage) -> Sample | None:
     if not reader.text or reader.noscript_text:
         return None
     texts = reader.text.split("\n")
-    features = LineFeatures(texts, reader.places, reader.title, known.url)
+    features = LineFeatures(reader.text, reader.places, reader.title, known.url)
     truth, n_words = true_shares(texts, known.main)
     weights = np.clip(n_words, 1, 400) / max(len(words_of(known.main)), 30)
     repeats = features.repeats(REPEATED_CHARS)
-    unlearned = features.matrix[:, : features.n_unlearned]
+    unlearned = features.matrix[:, :N_UNLEARNED]
     return Sample(known, texts, unlearned, features.context, features.words, truth, weights, repeats, features.levels)
 
 
@@ -167,7 +169,7 @@ def word_shares(sample: Sample) -> tuple[WordShares, WordShares]:
     around: list[set[str]] = []
     for k in range(n_elements):
         above = around[parents[k]] if k else set()
-        own = element_words(places.words[k])
+        own = element_words(places.words_of(k))
         for word in own - above:  # what an element holds was counted for the one around it
             share = of_elements[word]
             share[0] += total[k, 0]

@@ -27,13 +27,14 @@ from experiments.main_text_pages import (
     word_shares,
     words_of,
 )
-from orienteer.extract.line_features import LearnedWords, context_columns, learned_columns, short_lines
+from orienteer.extract.learned_words import LearnedWords, lowered
+from orienteer.extract.line_features import N_LEARNED, context_columns, fill_learned
 from orienteer.extract.main_text import Judge, Net, arrays_of
 
 N_OUTER, N_INNER = 5, 3
 MIN_HOSTS = 5  # that a word must stand on
 PRIOR_PAGES = 3.0
-HIDDEN = (48, 24)
+HIDDEN = (32, 16)
 N_EPOCHS = 10
 BATCH = 1024
 RATE = 2e-3
@@ -78,8 +79,9 @@ def _odds(shares: Sequence[WordShares], hosts: Sequence[str]) -> dict[str, float
 
 
 def columns_of(sample: Sample, words: LearnedWords) -> Matrix:
-    columns = learned_columns(sample.context, short_lines(sample.texts, sample.n_words), words)
-    return np.stack(list(columns.values()), axis=1).astype(np.float32)
+    columns = np.empty((len(sample.texts), N_LEARNED), np.float32)
+    fill_learned(sample.context, lowered("\n".join(sample.texts)), sample.n_words, words, columns)
+    return columns
 
 
 # Networks: several at once, which differ in the rows that they learn from.
@@ -170,7 +172,7 @@ def learned(samples: Sequence[Sample], shares: Sequence[tuple[WordShares, WordSh
     rows = np.concatenate([matrix[some] for matrix, some in zip(matrices, chosen, strict=True)])
     *inner, first = trained(_task(rows, truth, masks * weights), seed)
     seen = [
-        context_columns(sample.context, inner[fold].scores(matrix)).astype(np.float32)
+        context_columns(sample.context, inner[fold].scores(matrix))
         for sample, matrix, fold in zip(samples, matrices, folds, strict=True)
     ]
     more = np.concatenate([one[some] for one, some in zip(seen, chosen, strict=True)])
@@ -197,7 +199,7 @@ def _task(rows: Matrix, truth: NDArray[np.float64], weights: NDArray[np.float64]
 def judged(judge: Judge, sample: Sample) -> NDArray[np.float64]:
     """The scores of a page's lines."""
     matrix = np.concatenate([sample.matrix, columns_of(sample, judge.words)], axis=1)
-    seen = context_columns(sample.context, judge.first.scores(matrix)).astype(np.float32)
+    seen = context_columns(sample.context, judge.first.scores(matrix))
     return judge.second.scores(np.concatenate([matrix, seen], axis=1))
 
 

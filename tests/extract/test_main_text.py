@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.block_reader import read_with_blocks
+from orienteer.extract.elements import NAMES
+from orienteer.extract.learned_words import element_words
 from orienteer.extract.line_counts import CHARS, ENDS_SENTENCE, FIGURES, SENTENCES, WORDS, line_counts
+from orienteer.extract.line_places import places_of
 from orienteer.extract.line_reader import read_with_lines
 from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, judge, judge_of
 from orienteer.extract.page import extract_page
@@ -102,19 +105,41 @@ def test_what_was_learned_survives_its_file():
     ],
 )
 def test_the_text_and_the_places_are_those_of_the_other_readers(html: bytes):
-    by_lines, by_blocks = read_with_lines(html), read_with_blocks(html)
-    assert by_lines.text == read(html).text
+    _check_against_others(html)
+
+
+def _check_against_others(html: bytes) -> None:
+    by_lines, by_blocks, plain = read_with_lines(html), read_with_blocks(html), read(html)
+    assert by_lines.text == plain.text
+    assert (by_lines.title, by_lines.headings, by_lines.anchors) == (plain.title, plain.headings, plain.anchors)
+    if by_lines.noscript_text or not plain.text:
+        return
     lines = [block for block in by_blocks.blocks if block.text]
-    names = [by_lines.places.names[k] for k in by_lines.places.of_lines]
-    assert names == [line.element.name for line in lines]
-    assert by_lines.places.linked.tolist() == [line.n_linked for line in lines]
+    places, of_blocks = by_lines.places, places_of(lines)
+    assert [NAMES[places.names[k]] for k in places.of_lines] == [line.element.name for line in lines]
+    assert places.linked.tolist() == of_blocks.linked.tolist()
+    assert places.names.tolist() == of_blocks.names.tolist()
+    assert (places.parents.tolist(), places.of_lines.tolist()) == (
+        of_blocks.parents.tolist(),
+        of_blocks.of_lines.tolist(),
+    )
+    n_elements = len(places.names)
+    assert [element_words(places.words_of(k)) for k in range(n_elements)] == [
+        element_words(of_blocks.words_of(k)) for k in range(n_elements)
+    ]
 
 
 _TAGS = st.sampled_from(
     ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>",
      "a b ", "c\n", "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>",
-     "\0", "\x1e", "<"]
+     "\0", "\x1e", "<", "<li ID='Main' class=Share-Box>", "<textarea>", "</textarea>", "<a href=#x>¶</a>", "<svg>",
+     "</svg>", "<iframe>", "</iframe>", "<nav role=a class='>b\"c'>", "&#0;", "&am", "p;"]
 )  # fmt: skip
+
+
+@given(st.lists(_TAGS, max_size=40).map("".join))
+def test_any_page_is_read_as_by_the_other_readers(html: str):
+    _check_against_others(html.encode())
 
 
 @given(st.lists(_TAGS, max_size=40).map("".join))

@@ -9,16 +9,15 @@ Time and memory are linear in the size of the page.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from orienteer.extract.block_elements import INLINE, new_element
 from orienteer.extract.block_lines import Image, Lines
 from orienteer.extract.blocks import Block, Element, blocks_of_text, page_element
-from orienteer.extract.markup import CHANGE, Light, Lightener
+from orienteer.extract.markup import Light, Lightener
+from orienteer.extract.markup_notes import CHANGE
 from orienteer.extract.reader import BLOCK_NODES, BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
 from orienteer.extract.robot_rules import OUR_NAME
-from orienteer.extract.script_signs import new_signs
 from orienteer.extract.whitespace import BLOCK_MARK
 
 MAX_IMAGES = 10_000  # of a page
@@ -36,27 +35,28 @@ _WITH_BLOCKS = Lightener(
 
 def read_with_blocks(html: bytes, robot: str = OUR_NAME) -> BlockReader:
     """What a page in UTF-8 says, also to a robot of this name, with its blocks."""
-    signs = new_signs()
-    light = _WITH_BLOCKS.lightened(html, signs)
-    reader = BlockReader(light, signs, robot)
-    dispatch(light, reader)
+    reader = BlockReader(robot)
+    dispatch(_WITH_BLOCKS.lightened(html, reader.signs), reader)
     return reader
 
 
 class BlockReader(PageReader):
     """A reader that has `blocks` in the end. What it says besides is what the other reader says."""
 
-    def __init__(self, light: Light, signs: NDArray[np.int64], robot: str) -> None:
+    def __init__(self, robot: str) -> None:
         super().__init__(True, robot)
-        self.signs = signs
         self.blocks: list[Block] = []
-        self._notes = iter(light.notes.tolist())
+        self._notes: Iterator[int] = iter(())
         self._elements = [page_element()]
         self._element = self._elements[0]
         # Elements that texts stand in, images, and None for the end of a line of code; with places among the parts.
         self._changes: list[Element | Image | None] = []
         self._places: list[int] = []
         self._n_images = 0
+
+    def begin(self, light: Light) -> None:
+        super().begin(light)
+        self._notes = iter(light.notes.tolist())
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
         note = next(self._notes)

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from orienteer.kernel import inner, kernel
 
 # Columns of the counts.
-CHARS, WORDS, FIGURES, CAPITALS, SENTENCES, COMMAS, PRICES, SEPARATORS, STARTS_HIGH, ENDS_SENTENCE, ENDS_COLON = range(
-    11
-)
-N_COUNTS = 11
+CHARS, WORDS, FIGURES, CAPITALS, SENTENCES, COMMAS, PRICES, SEPARATORS, STARTS_HIGH, ENDS_SENTENCE = range(10)
+N_COUNTS = 10
 
-_LINE_END, _SPACE, _COMMA, _DOT, _EXCLAMATION, _QUESTION, _COLON, _DOLLAR, _BAR = b"\n ,.!?:$|"
+_LINE_END, _SPACE, _COMMA, _DOT, _EXCLAMATION, _QUESTION, _DOLLAR, _BAR = b"\n ,.!?$|"
 _QUOTES = np.frombuffer(b"\"')]", np.uint8).copy()
 
 
@@ -76,8 +74,6 @@ def _end_line(counts: Any, line: Any, last: Any) -> None:
     if last == _DOT or last == _EXCLAMATION or last == _QUESTION:
         counts[line, SENTENCES] += 1
         counts[line, ENDS_SENTENCE] = 1
-    elif last == _COLON:
-        counts[line, ENDS_COLON] = 1
 
 
 @inner

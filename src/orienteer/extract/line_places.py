@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.extract.blocks import Block, Element
+from orienteer.extract.elements import NUMBERS
+from orienteer.extract.markup_notes import NodeTable
+from orienteer.extract.tags import copy_naming, hash_of
 from orienteer.kernel import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MAX_WORDS_CHARS = 400
-_NAMING = frozenset(("class", "id", "role"))
+_MAX_WORDS_BYTES = 400  # of an element
 
 
 @dataclass(slots=True)
 class Places:
     """The elements that lines stand in, each after the one around it; the page itself is 0, and has the parent -1.
 
-    `words` are those of class, id and role, in lower case; `linked` are the characters of each line that are links.
+    `names` are numbers (`elements`). `words` are those of class, id and role, in lower case, in UTF-8 and one element
+    after the other, each up to its place in `word_ends`; `linked` are the characters of each line that are links.
     """
 
-    names: list[str]
-    words: list[str]
+    names: Ints
+    words: NDArray[np.uint8]
+    word_ends: Ints
     parents: Ints
     of_lines: Ints
     linked: Floats
+
+    def words_of(self, element: int) -> str:
+        start = self.word_ends[element - 1] if element else 0
+        return self.words[start : self.word_ends[element]].tobytes().decode(errors="replace")
 
     @property
     def depths(self) -> Ints:
@@ -41,7 +49,7 @@ class Places:
         """Those of the first lines."""
         if n_lines >= len(self.of_lines):
             return self
-        return Places(self.names, self.words, self.parents, self.of_lines[:n_lines], self.linked[:n_lines])
+        return replace(self, of_lines=self.of_lines[:n_lines], linked=self.linked[:n_lines])
 
     def sums(self, values: Floats) -> Floats:
         """For each element the sum of what all lines in it have; of several columns."""
@@ -53,11 +61,11 @@ class Places:
         """The elements around these; the page where nothing is."""
         return np.maximum(self.parents[index], 0)
 
-    def hashes(self, own: Ints) -> Ints:
-        """A number for each path of elements down from the page, of the numbers of its elements."""
-        paths = np.zeros(len(own), np.int64)
-        _hash_down(self.parents, own, paths)
-        return paths
+    def kinds(self) -> tuple[Ints, Ints]:
+        """Two numbers for each element: of its name, its words and what it stands in, and of the names down to it."""
+        calls, paths = np.zeros(len(self.names), np.int64), np.zeros(len(self.names), np.int64)
+        _hash_kinds(self.parents, self.names, self.words, self.word_ends, calls, paths)
+        return calls, paths
 
     def flags(self, own: Ints) -> Ints:
         """What bits an element or any around it has."""
@@ -65,11 +73,11 @@ class Places:
         _or_down(self.parents, bits)
         return bits
 
-    def spread(self, own: Floats) -> tuple[Floats, Floats, Floats]:
+    def spread(self, own: Floats) -> Floats:
         """Of what elements say, (least, most, sum): least, most and sum of it and of all elements around it."""
         all_of = own.copy()
         _spread_down(self.parents, all_of)
-        return all_of[:, 0], all_of[:, 1], all_of[:, 2]
+        return all_of
 
     def meeting(self, element: int) -> Ints:
         """For each element the innermost one that holds both it and this one."""
@@ -82,33 +90,19 @@ class Places:
         return shared
 
 
-def placed(
-    names: list[str], attributes: list[list[tuple[str, str]]], parents: Ints, of_lines: Ints, linked: Floats
-) -> Places:
-    """Of elements of these names and attributes, those that a line stands in; the others are left out."""
-    is_used = np.zeros(len(parents), np.bool_)
+def placed(nodes: NodeTable, html: bytes, of_lines: Ints, linked: Floats) -> Places:
+    """Of the elements of a page in UTF-8, those that a line stands in; the others are left out."""
+    is_used = np.zeros(len(nodes.parents), np.bool_)
     is_used[of_lines] = True
     is_used[:1] = True
-    _use_above(parents, is_used)
+    _use_above(nodes.parents, is_used)
     used = np.nonzero(is_used)[0]
     numbers = np.cumsum(is_used) - 1
-    kept = used.tolist()
-    above = parents[used]
-    return Places(
-        [names[k] for k in kept],
-        [_words_of(attributes[k]) for k in kept],
-        np.where(above >= 0, numbers[np.maximum(above, 0)], -1),
-        numbers[of_lines],
-        linked,
-    )
-
-
-def _words_of(attributes: list[tuple[str, str]]) -> str:
-    said = ""
-    for name, value in attributes:
-        if name in _NAMING and value:
-            said = f"{said} {value}"
-    return said[:_MAX_WORDS_CHARS].lower()
+    above, starts, ends = nodes.parents[used], nodes.starts[used], nodes.ends[used]
+    words, word_ends = np.empty(int((ends - starts).sum()), np.uint8), np.empty(len(used), np.int64)
+    n_bytes = _copy_words(np.frombuffer(html, np.uint8), starts, ends, words, word_ends)
+    parents = np.where(above >= 0, numbers[np.maximum(above, 0)], -1)
+    return Places(nodes.names[used], words[:n_bytes], word_ends, parents, numbers[of_lines], linked)
 
 
 def places_of(lines: list[Block]) -> Places:
@@ -121,13 +115,24 @@ def places_of(lines: list[Block]) -> Places:
             element = element.parent
     elements = [found[number] for number in sorted(found)]
     indexes = {element.number: k for k, element in enumerate(elements)}
+    words = [element.words.encode() for element in elements]
     return Places(
-        [element.name for element in elements],
-        [element.words for element in elements],
+        np.array([NUMBERS.get(element.name, 0) for element in elements], np.int64),
+        np.frombuffer(b"".join(words), np.uint8),
+        np.cumsum([len(one) for one in words], dtype=np.int64),
         np.array([-1 if one.parent is None else indexes[one.parent.number] for one in elements], np.int64),
         np.array([indexes[line.element.number] for line in lines], np.int64),
         np.array([line.n_linked for line in lines], np.float64),
     )
+
+
+@kernel
+def _copy_words(page: Any, starts: Any, ends: Any, words: Any, word_ends: Any) -> Any:
+    size = 0
+    for k in range(len(starts)):
+        size = copy_naming(page, starts[k], ends[k], words, size, _MAX_WORDS_BYTES)
+        word_ends[k] = size
+    return size
 
 
 @kernel
@@ -158,10 +163,14 @@ def _sum_up(parents: Any, of_lines: Any, values: Any, total: Any) -> Any:
 
 
 @kernel
-def _hash_down(parents: Any, own: Any, paths: Any) -> Any:
+def _hash_kinds(parents: Any, names: Any, words: Any, ends: Any, calls: Any, paths: Any) -> Any:
+    start = 0
     for k in range(len(parents)):
-        above = paths[parents[k]] if parents[k] >= 0 else 0
-        paths[k] = (above * 1_000_003 + own[k] + 1) & 0xFFFFFFFFFF
+        above, around = (paths[parents[k]], names[parents[k]]) if parents[k] >= 0 else (0, 0)
+        paths[k] = (above * 1_000_003 + names[k] + 1) & 0xFFFFFFFFFF
+        call = hash_of(words, start, ends[k])
+        calls[k] = (call ^ (call >> 32)) * 0x10001 + names[k] * 256 + around
+        start = ends[k]
     return 0
 
 

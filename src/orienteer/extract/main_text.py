@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.line_features import LearnedWords, LineFeatures, context_columns
+from orienteer.extract.learned_words import LearnedWords
+from orienteer.extract.line_features import LineFeatures, context_columns
 from orienteer.extract.line_places import Floats, Places
 from orienteer.kernel import kernel
 
@@ -38,13 +39,22 @@ class Net(NamedTuple):
 
     def scores(self, matrix: NDArray[np.float32]) -> Floats:
         """Between 0 and 1, one for each row."""
-        values = np.clip((matrix - self.means) / self.deviations, -_MOST, _MOST).astype(np.float32)
+        values: NDArray[np.float32] = np.empty(matrix.shape, np.float32)
+        _normalise(matrix, self.means, self.deviations, values)
         for k, (weights, biases) in enumerate(self.layers):
             after = np.empty((len(values), weights.shape[1]), np.float32)
             _pass_on(values, weights, biases, after, k + 1 < len(self.layers))
             values = after
         result: Floats = 1 / (1 + np.exp(-np.clip(values[:, 0], -30, 30).astype(np.float64)))
         return result
+
+
+@kernel
+def _normalise(matrix: Any, means: Any, deviations: Any, values: Any) -> Any:
+    for row in range(matrix.shape[0]):
+        for k in range(matrix.shape[1]):
+            values[row, k] = min(max((matrix[row, k] - means[k]) / deviations[k], -_MOST), _MOST)
+    return 0
 
 
 @kernel
@@ -72,14 +82,14 @@ class Judge(NamedTuple):
     first: Net
     second: Net
 
-    def scores(self, texts: list[str], places: Places, title: str, url: str) -> Floats:
-        """How likely each line is main text; of lines that a page repeats, the first."""
-        features = LineFeatures(texts, places, title, url, self.words)
-        matrix = features.matrix
-        first = self.first.scores(matrix)
-        seen = context_columns(features.context, first).astype(np.float32)
-        scores = self.second.scores(np.concatenate([matrix, seen], axis=1))
-        return with_headings(without_repeats(scores, features.repeats(REPEATED_CHARS)), features.levels)
+    def scores(self, text: str, places: Places, title: str, url: str) -> tuple[Floats, Floats]:
+        """How likely each line is main text, of lines that a page repeats the first; and how many words it has."""
+        features = LineFeatures(text, places, title, url, self.words)
+        first = self.first.scores(features.matrix)
+        seen = context_columns(features.context, first)
+        scores = self.second.scores(np.concatenate([features.matrix, seen], axis=1))
+        scores = with_headings(without_repeats(scores, features.repeats(REPEATED_CHARS)), features.levels)
+        return scores, features.words
 
 
 def with_headings(scores: Floats, levels: Floats) -> Floats:
@@ -99,13 +109,11 @@ def without_repeats(scores: Floats, repeats: list[int]) -> Floats:
     return scores
 
 
-def line_scores(texts: list[str], places: Places, title: str, url: str) -> bytes:
+def line_scores(text: str, places: Places, title: str, url: str) -> bytes:
     """How much each line of a page belongs to its main text, from 0 to 255; what has `MAIN` and more does."""
-    if not texts:
+    if not text:
         return b""
-    scores = judge().scores(texts, places, title, url)
-    n_words = np.array([text.count(" ") + 1.0 for text in texts])
-    return as_bytes(scores, n_words)
+    return as_bytes(*judge().scores(text, places, title, url))
 
 
 def as_bytes(scores: Floats, n_words: Floats) -> bytes:

@@ -10,10 +10,7 @@ The kernel knows where the tokens of the HTML standard end, not what they say: a
 left to the tokenizer. Scripts are not run, so the content of `noscript` is markup; what makes the tokenizer take it for
 text, its name, is changed. So is that of a link in a drawing, which has its target elsewhere.
 
-What the kernel can say besides is which element a tag or a text stands in. Elements that a reader wants to know of get
-numbers, in the order of their start tags, and *notes* go along with the page. Of each start tag that stays, a note says
-what it stands in. Where a text, unless it is blank, stands in another element than what was before it, an end tag that
-no page can have (`CHANGE`) precedes it, and a note says in which.
+Notes can go along with the page: which elements its tags and texts stand in (`markup_notes`).
 """
 
 from __future__ import annotations
@@ -25,6 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.extract.elements import FLAGS, FORMATTING, HTML, N_NAMES, NUMBERS, RAW_TEXT, UNSEEN_FOREIGN, numbers
+from orienteer.extract.markup_notes import (
+    FIRST_NOTE,
+    LAST_NODE,
+    N_NODES,
+    N_NOTES,
+    NodeTable,
+    new_notes,
+    new_table,
+    note_change,
+    note_start,
+)
 from orienteer.extract.open_elements import (
     ELEMENTS,
     GAVE_UP,
@@ -34,7 +42,6 @@ from orienteer.extract.open_elements import (
     N_OPEN,
     N_SHADOWS,
     N_TEMPLATES,
-    NODES,
     STATE,
     is_foreign,
     nothing_open,
@@ -64,11 +71,9 @@ from orienteer.kernel import inner, kernel
 
 # What `noscript`, and `a` in a drawing, are called for the tokenizer: names as long as theirs that are never kept.
 NOSCRIPT, DRAWN_LINK = "unscript", "s"
-CHANGE = "x"
 
 MAX_LINKED_DATA_BYTES = 200_000  # of a script; larger ones are left out
 MAX_TEXT_BYTES = 4_000_000  # of a page; what follows is left out, though not its links
-MAX_NODES = 200_000  # elements with numbers; what follows stands in them
 
 # What becomes of a tag, by the name of the element; of start tags and of end tags.
 _START, _END = range(2)
@@ -78,12 +83,9 @@ _HASH, _AMPERSAND, _SLASH, _LESS, _GREATER, _QUESTION, _EXCLAMATION, _BRACKET_OP
 _MAX_REFERENCE_BYTES = 64  # longer ones are taken for unfinished, which does no harm
 _MARK_BYTE = ord(BLOCK_MARK)
 _DRAWN_LINK_BYTE, _RENAMED_U, _RENAMED_N = b"sun"
-_CHANGE_BYTE = ord(CHANGE)
 _A, _BODY, _SCRIPT, _PLAINTEXT, _NOSCRIPT = numbers("a", "body", "script", "plaintext", "noscript")
 _END_TAG_BYTES = len("</script>")
-# Which elements get numbers, by their names, and what stands in front of the notes.
-_NO_NODE, _NODE, _NODE_IF_ID = range(3)
-_N_NOTES, _N_NODES, _LAST_NODE, _FIRST_NOTE = range(4)
+_NO_NODE, _NODE, _NODE_IF_ID = range(3)  # which elements get numbers, by their names
 _OF_PAGE = np.zeros(N_NAMES, np.bool_)  # what counts on the page itself only, not in a shadow
 for _name in ("base", "link", "meta", "title", "html", "body"):
     _OF_PAGE[NUMBERS[_name]] = True
@@ -99,6 +101,7 @@ class Light(NamedTuple):
     page: str
     is_understood: bool
     notes: NDArray[np.int32]
+    nodes: NodeTable | None = None
 
 
 class Lightener:
@@ -107,12 +110,14 @@ class Lightener:
     def __init__(
         self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False,
         starts: Iterable[str] = (), nodes: Iterable[str] = (), nodes_if_id: Iterable[str] = (),
+        with_table: bool = False,
     ) -> None:  # fmt: skip
         """The tags of `kept` elements stay and those of `blocks` leave a mark.
 
         Without text nothing stays but start tags, the title, and where a `noscript` ends; with linked data also the
         scripts that hold it, as far as they are not too large. Of `starts` the start tags stay, whatever becomes of the
-        end tags; so do those of `nodes`, which get numbers, and of `nodes_if_id`, which do if they have an `id`.
+        end tags; so do those of `nodes`, which get numbers, and of `nodes_if_id`, which do if they have an `id`. With
+        a table, nodes get numbers and nothing else changes.
         """
         self._actions = np.zeros((2, N_NAMES), np.uint8)
         for name in blocks if with_text else ():
@@ -123,7 +128,7 @@ class Lightener:
             self._actions[:, NUMBERS[name]] = _KEEP_WITH_TEXT
         if with_linked_data:
             self._actions[:, _SCRIPT] = _KEEP_WITH_TEXT
-        for name in (*starts, *nodes, *nodes_if_id):
+        for name in () if with_table else (*starts, *nodes, *nodes_if_id):
             self._actions[_START, NUMBERS[name]] = max(_KEEP, self._actions[_START, NUMBERS[name]])
         self._nodes = np.zeros(N_NAMES, np.uint8)
         for name in nodes:
@@ -132,25 +137,30 @@ class Lightener:
             self._nodes[NUMBERS[name]] = _NODE_IF_ID
         self._with_text = with_text
         self._has_nodes = bool(self._nodes.any())
+        self._with_table = with_table
 
     def lightened(self, html: bytes, signs: NDArray[np.int64] | None = None) -> Light:
         """What matters of a page. `signs` are filled with what may tell that scripts make it (see `script_signs`)."""
         page = np.frombuffer(html, np.uint8)
         n = len(page)
         # A note, or a change, takes a tag of three bytes at least; before a change there is such a tag, behind it text.
-        rest = np.empty(2 * n + 8 if self._has_nodes else n + 1, np.uint8)
-        notes = np.zeros(_FIRST_NOTE + n // 3 + n // 4 + 2 if self._has_nodes else 0, np.int32)
+        # With a table a zero of the page becomes three bytes.
+        rest = np.empty((2 + self._with_table) * n + 8 if self._has_nodes else n + 1, np.uint8)
+        notes, table = new_notes(n, self._has_nodes), new_table(n, self._with_table)
         tree = nothing_open(n)
         signs = new_signs() if signs is None else signs
-        size = _lighten(page, rest, self._actions, tree, self._with_text, self._nodes, notes, signs)
-        n_notes = int(notes[_N_NOTES]) if self._has_nodes else 0
-        taken = notes[_FIRST_NOTE : _FIRST_NOTE + n_notes].copy()
-        return Light(str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP], taken)
+        size = _lighten(page, rest, self._actions, tree, self._with_text, self._nodes, notes, table, signs)
+        n_notes = int(notes[N_NOTES]) if self._has_nodes else 0
+        taken = notes[FIRST_NOTE : FIRST_NOTE + n_notes].copy()
+        nodes = NodeTable(*table[:, : notes[N_NODES] + 1]) if self._with_table else None
+        return Light(str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP], taken, nodes)
 
 
 @kernel
-def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, nodes: Any, notes: Any, signs: Any) -> Any:
-    """Fill `rest` with what matters of `page`, and `notes` unless it is empty; the number of bytes."""
+def _lighten(
+    page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, nodes: Any, notes: Any, table: Any, signs: Any
+) -> Any:
+    """Fill `rest` with what matters of `page`, `notes` and the table unless they are empty; the number of bytes."""
     n, i, size = len(page), 0, 0
     text_left = MAX_TEXT_BYTES
     body_at = -1  # where the body begins in `rest`
@@ -168,15 +178,18 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, node
                     end = _letter_end(page, min(i, start + text_left))
                     text_left = text_left - (end - start) if end == i else 0
                     if not is_blank:
-                        size = _note_change(rest, size, tree, notes)
-                    size = _copy(page, start, end, rest, size)
+                        size = note_change(rest, size, tree, notes, table)
+                    if table.shape[1]:
+                        size = _copy_without_zeros(page, start, end, rest, size)
+                    else:
+                        size = _copy(page, start, end, rest, size)
         if i == n:
             return size
         before = size
         had_body = tree[STATE, HAS_BODY]
         n_notes, n_nodes, last_node = 0, 0, 0
         if len(notes):
-            n_notes, n_nodes, last_node = notes[_N_NOTES], notes[_N_NODES], notes[_LAST_NODE]
+            n_notes, n_nodes, last_node = notes[N_NOTES], notes[N_NODES], notes[LAST_NODE]
         if page[i + 1] == _EXCLAMATION:
             i = _declaration_end(page, i, tree)
         elif page[i + 1] == _QUESTION:
@@ -184,18 +197,16 @@ def _lighten(page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, node
         elif page[i + 1] == _SLASH:
             i, size = _lighten_end_tag(page, i, rest, size, actions, tree, with_text, signs)
         else:
-            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree, nodes, notes, signs)
+            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree, nodes, notes, table, signs)
             if became == FRAMESET_BEGINS and had_body:
                 before = size = body_at
                 if len(notes):
-                    notes[_N_NOTES], notes[_N_NODES], notes[_LAST_NODE] = notes_at, nodes_at, node_at
+                    notes[N_NOTES], notes[N_NODES], notes[LAST_NODE] = notes_at, nodes_at, node_at
         if tree[STATE, HAS_BODY] and not had_body:
             body_at = before
             notes_at, nodes_at, node_at = n_notes, n_nodes, last_node
         if size == before and size and with_text and _is_unfinished(rest, size):
-            for byte in (_LESS, _SLASH, _GREATER):  # nothing to the tokenizer, but it ends what the text began
-                rest[size] = byte
-                size += 1
+            size = _end_text(rest, size)
 
 
 @inner
@@ -277,43 +288,8 @@ def _lighten_end_tag(
 
 
 @inner
-def _note_change(rest: Any, size: Any, tree: Any, notes: Any) -> Any:
-    """Note which element the text stands in that comes next, if it is another; the number of bytes in `rest`."""
-    if len(notes) == 0:
-        return size
-    node = tree[NODES, tree[STATE, N_OPEN] - 1]
-    if node == notes[_LAST_NODE]:
-        return size
-    notes[_LAST_NODE] = node
-    notes[_FIRST_NOTE + notes[_N_NOTES]] = node
-    notes[_N_NOTES] += 1
-    for byte in (_LESS, _SLASH, _CHANGE_BYTE, _GREATER):
-        rest[size] = byte
-        size += 1
-    return size
-
-
-@inner
-def _note_start(tree: Any, name: Any, is_node: Any, notes: Any) -> Any:
-    """Note what the start tag stands in that is about to be copied, and give its element a number."""
-    if len(notes) == 0:
-        return
-    top = tree[STATE, N_OPEN] - 1
-    is_node = is_node and not tree[STATE, GAVE_UP] and tree[ELEMENTS, top] == name << 2
-    is_node = is_node and top > 0 and notes[_N_NODES] < MAX_NODES
-    note = 2 * tree[NODES, top]
-    if is_node:
-        notes[_N_NODES] += 1
-        note = 2 * tree[NODES, top - 1] + 1
-        tree[NODES, top] = notes[_N_NODES]
-    notes[_LAST_NODE] = tree[NODES, top]
-    notes[_FIRST_NOTE + notes[_N_NOTES]] = note
-    notes[_N_NOTES] += 1
-
-
-@inner
 def _lighten_start_tag(
-    page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, nodes: Any, notes: Any, signs: Any
+    page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, nodes: Any, notes: Any, table: Any, signs: Any
 ) -> Any:
     """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
 
@@ -330,7 +306,7 @@ def _lighten_start_tag(
     became = start_tag(tree, name, is_empty, looks, says_what_matters(page, name, name_end, attributes_end))
     if became == DRAWN and name == _A and _is_on_page(tree, name):
         drawn = size
-        _note_start(tree, name, False, notes)
+        note_start(tree, name, False, notes, table, name_end, attributes_end)
         size = _copy(page, start, i, rest, size)
         rest[drawn + 1] = _DRAWN_LINK_BYTE
         return i, size, became
@@ -354,15 +330,18 @@ def _lighten_start_tag(
     action = actions[_START, name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
     if name == _SCRIPT and not is_data:
         action = _DROP
+    kind = nodes[name] if action == _KEEP or action == _MARK else _NO_NODE
+    if kind == _NODE_IF_ID and not has_id(page, name_end, attributes_end):
+        action = _DROP
+    if action != _DROP and (action != _MARK or table.shape[1]):
+        note_start(tree, name, kind != _NO_NODE, notes, table, name_end, attributes_end)
     if action == _MARK:
         rest[size] = _MARK_BYTE
         return i, size + 1, became
-    kind = nodes[name] if action == _KEEP else _NO_NODE
-    if kind == _NODE_IF_ID and not has_id(page, name_end, attributes_end):
-        action = _DROP
+    if action == _KEEP_WITH_TEXT and table.shape[1]:
+        size = note_change(rest, size, tree, notes, table)
     if action != _DROP:
         copied = size
-        _note_start(tree, name, kind != _NO_NODE, notes)
         size = _copy(page, start, i, rest, size)
         if name == _NOSCRIPT:
             rest[copied + 1], rest[copied + 2] = _RENAMED_U, _RENAMED_N
@@ -395,3 +374,24 @@ def _copy(page: Any, start: Any, end: Any, rest: Any, size: Any) -> Any:
     for k in range(end - start):
         rest[size + k] = page[start + k]
     return size + end - start
+
+
+@inner
+def _copy_without_zeros(page: Any, start: Any, end: Any, rest: Any, size: Any) -> Any:
+    """Copy text; what is nothing to the tokenizer stands for zeros, which are not shown."""
+    for k in range(start, end):
+        if page[k] != 0:
+            rest[size] = page[k]
+            size += 1
+        else:
+            size = _end_text(rest, size)
+    return size
+
+
+@inner
+def _end_text(rest: Any, size: Any) -> Any:
+    """Nothing to the tokenizer, but it ends what the text began."""
+    for byte in (_LESS, _SLASH, _GREATER):
+        rest[size] = byte
+        size += 1
+    return size

@@ -184,7 +184,7 @@ def _line_scores(reader: PageReader, blocks: list[Block], text: str, url: str) -
         places = reader.places.of_first(text.count("\n") + 1)
     else:
         places = places_of([block for block in blocks if block.text])
-    return line_scores(text.split("\n"), places, reader.title, url)
+    return line_scores(text, places, reader.title, url)
 
 
 def _read(html: bytes, with_text: bool, robot: str, with_blocks: bool, with_scores: bool) -> PageReader:

@@ -62,7 +62,7 @@ def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageRead
 
 def dispatch(light: Light, reader: PageReader) -> None:
     """Report the tokens of a page."""
-    reader.is_understood = light.is_understood
+    reader.begin(light)
     tokenizer = Tokenizer()
     tokenizer.feed(light.page)
     tokenizer.close()
@@ -112,6 +112,10 @@ class PageReader:
         self._noscript_headings: list[str] = []
         self.handle_data = self._parts.append
 
+    def begin(self, light: Light) -> None:
+        """The tokens of this page are about to be reported."""
+        self.is_understood = light.is_understood
+
     # Called for nothing: a built-in takes half the time of a function that passes.
     handle_comment = handle_decl = handle_pi = bool
 
@@ -150,11 +154,11 @@ class PageReader:
                 self._read_noscript()
 
     def _make_text(self) -> None:
-        self.text = lines(self._text_from(0))
+        self.text = lines("".join(self._parts))
 
     def _read_noscript(self) -> None:
         """What stands in `noscript` is on the page where there is little else."""
-        text = lines("".join(self._noscript).replace("\0", ""))
+        text = lines("".join(self._noscript))
         if reads_noscript(len(self.text.split()), len(text.split())):
             self.noscript_text = text
             self.text = f"{self.text}\n{text}".strip()

@@ -13,11 +13,13 @@ _SPACE, _QUOTE, _APOSTROPHE, _DASH, _SLASH = b" \"'-/"
 _LESS, _EQUALS, _GREATER, _QUESTION, _EXCLAMATION = b"<=>?!"
 _FONT, _TEMPLATE, _ANNOTATION, _INPUT = numbers("font", "template", "annotation-xml", "input")
 
-_ATTRIBUTES = np.zeros((8, 16), np.uint8)  # names that matter
-_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC, _ID = range(8)
+_ATTRIBUTES = np.zeros((10, 16), np.uint8)  # names that matter
+_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC, _ID, _CLASS, _ROLE = range(10)
 _VALUES = np.zeros((5, 32), np.uint8)  # and values
 _OPEN, _CLOSED, _TEXT_HTML, _XHTML, _HIDDEN = range(5)
-for _row, _word in enumerate(("shadowrootmode", "encoding", "type", "color", "face", "size", "src", "id")):
+for _row, _word in enumerate(
+    ("shadowrootmode", "encoding", "type", "color", "face", "size", "src", "id", "class", "role")
+):
     _ATTRIBUTES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
 for _row, _word in enumerate(("open", "closed", "text/html", "application/xhtml+xml", "hidden")):
     _VALUES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
@@ -134,6 +136,44 @@ def says_what_matters(page: Any, name: Any, i: Any, end: Any) -> Any:
 def has_id(page: Any, i: Any, end: Any) -> Any:
     """Whether there is an `id` among the attributes from i to end."""
     return _attribute(page, i, end, _ATTRIBUTES[_ID]) != -2
+
+
+@inner
+def copy_naming(page: Any, i: Any, end: Any, names: Any, size: Any, max_bytes: Any) -> Any:
+    """Copy what class, id and role among the attributes from i to end say, in lower case, with a space before each."""
+    limit = size + max_bytes
+    while i < end:
+        byte = page[i]
+        i += 1
+        if byte == _SLASH or is_space(byte):
+            continue
+        name = i - 1
+        i = _attribute_name_end(page, i)
+        name_end = i
+        value = _value_start(page, i)
+        if value < 0:
+            continue
+        i = _value_end(page, value)
+        if not _is_naming(page, name, name_end):
+            continue
+        is_quoted = page[value] == _QUOTE or page[value] == _APOSTROPHE
+        names[size] = _SPACE
+        size += 1
+        for k in range(value + is_quoted, min(i, end) - is_quoted):
+            if size >= limit:
+                return limit
+            byte = page[k]
+            names[size] = byte + 32 if 65 <= byte <= 90 else byte
+            size += 1
+    return size
+
+
+@inner
+def _is_naming(page: Any, i: Any, end: Any) -> Any:
+    for attribute in (_CLASS, _ID, _ROLE):
+        if _is_word(page, i, end, _ATTRIBUTES[attribute]):
+            return True
+    return False
 
 
 @inner

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orienteer.kernel import kernel
 
@@ -20,12 +21,22 @@ _NO_BREAK_SPACE = 0xC2, 0xA0  # in UTF-8
 def lines(text: str) -> str:
     """A text with marks between its blocks: white space collapsed, each block on a line of its own, and no empty lines.
 
+    Zeros are not shown.
+
     >>> lines(f" a\\n b{BLOCK_MARK} {BLOCK_MARK}c ")
     'a b\\nc'
     """
+    return collapsed(text.replace("\0", "")).tobytes().decode().strip()
+
+
+def collapsed(text: str) -> NDArray[np.uint8]:
+    """The same in UTF-8, with white space that is not ASCII left at both ends.
+
+    A zero stays, before the space or the end of a line that it stood in, and is none of the letters beside it.
+    """
     page = np.frombuffer(text.encode(), np.uint8)
     rest = np.empty(len(page), np.uint8)
-    return rest[: _collapse(page, rest)].tobytes().decode().strip()
+    return rest[: _collapse(page, rest)]
 
 
 @kernel
@@ -42,6 +53,9 @@ def _collapse(page: Any, rest: Any) -> Any:
             i += 1
         elif byte == _MARK:
             gap = 2
+        elif byte == 0:
+            rest[size] = byte
+            size += 1
         else:
             if gap and size:
                 rest[size] = _SPACE if gap == 1 else _LINE_END
