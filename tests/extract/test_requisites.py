@@ -206,7 +206,8 @@ def slow_bad_end(style: str, i: int) -> int:
 
 
 PIECES = ("url(", "url('", ")", "(", "'", '"', "\\", "\n", " ", "a", "b.png", "/*", "*/", "@import", "@media",
-          "image-set(", "-webkit-image-set(", ";", "{", "}", "29 ", "my", "-", "[", "]", "\r\n", "type(", "U", "\x01")  # fmt: skip
+          "image-set(", "-webkit-image-set(", ";", "{", "}", "29 ", "my", "-", "[", "]", "\r\n",
+          "type(", "U", "\x01")  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))

@@ -142,6 +142,17 @@ class Parts:
             urls = self._kept.requisites_of_page(page)
         self.want_all(urls)
 
+    def want_of_earlier_pages(self) -> None:
+        """What pages are shown with that were fetched while nobody asked for it."""
+        if self._ledger.plan.crawl.requisites:
+            for page in self._kept.pages_since_noted():
+                self.want_all(self._kept.requisites_of_page(page))
+
+    def acknowledge(self) -> None:
+        """All that pages are shown with is wanted by now; that is acknowledged with the pages."""
+        if self._ledger.plan.crawl.requisites:
+            self._kept.note_position()
+
     def cancel(self) -> None:
         """Nobody waits any longer; what is wanted stays so."""
         waiting = [wish for wish in self._wishes.values() if wish.thens]
