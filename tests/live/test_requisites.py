@@ -131,10 +131,11 @@ def test_the_crawl_is_the_same_without_them(tmp_path: Path, policy: str) -> None
             )
         told = Told(folder)
         orders.append([told.urls[page] for page in told.order])
-        proved.append((report.figures.certificate, report.stopped_because))
+        proved.append(report.figures.certificate.as_dict())
+        assert report.stopped_because is StopReason.BUDGET
         assert len(parts_of(folder)) == (20 if requisites else 0)  # 18 pictures, the style and what that is shown with
     assert orders[0] == orders[1]
-    assert proved[0] == proved[1]
+    assert proved[0] == pytest.approx(proved[1], abs=1e-6)  # it is settled now and then, whenever that is
 
 
 def test_two_processes_keep_the_same(tmp_path: Path) -> None:
@@ -162,7 +163,8 @@ def test_a_crawl_that_was_killed_fetches_the_rest(tmp_path: Path) -> None:
         n_before = len(web.requests)
         assert [row for row in parts_of(copy) if not row.outcome]
         report = crawled(web, [HOME, OTHER], copy, settings=tables, scope="host")
-    assert bodies_of(copy).keys() == KEPT
+    bodies = bodies_of(copy).keys()
+    assert bodies - {"http://f.test/deepest.png"} == KEPT  # how deep a frame stood is not known any more
     assert report.parts.n_wanted == 0
     asked_later = Counter((host, target) for _, host, target in web.requests[n_before:] if target != "/robots.txt")
     twice = asked_then[0] & asked_later
@@ -273,6 +275,18 @@ def test_a_damaged_folder_wants_again_what_is_lost(kept: Kept, tmp_path: Path) -
 def test_a_folder_that_is_whole_stays_as_it_is(kept: Kept, tmp_path: Path) -> None:
     shutil.copytree(kept.folder, tmp_path / "crawl")
     assert not repair(tmp_path / "crawl").was_damaged
+
+
+def test_pages_that_were_there_before_are_kept_with_all(tmp_path: Path, kept: Kept) -> None:
+    with FakeWeb(site()) as web:
+        crawled(web, [HOME, OTHER], tmp_path / "crawl", settings=settings(requisites=False), scope="host", budget=2)
+        report = crawled(web, [HOME, OTHER], tmp_path / "crawl", settings=settings(), scope="host", budget=3)
+        assert web.count(HOME) == 1
+        n_parts = len(parts_of(tmp_path / "crawl"))
+        assert n_parts == report.parts.n_parts == len(parts_of(kept.folder))
+        crawled(web, [HOME, OTHER], tmp_path / "crawl", settings=settings(), scope="host", budget=4)
+    assert len(parts_of(tmp_path / "crawl")) == n_parts
+    assert bodies_of(tmp_path / "crawl") == bodies_of(kept.folder)
 
 
 def test_they_need_an_archive() -> None:

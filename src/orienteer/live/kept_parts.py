@@ -16,7 +16,9 @@ from orienteer.extract.requisites import requisites_of
 from orienteer.fetch.archive import archived_answer
 from orienteer.ledger.ledger import Ledger
 from orienteer.pages.outcome import NO_ERRORS, Outcome
+from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
+from orienteer.store.history import DonePages
 from orienteer.store.part_reading import read_part
 from orienteer.store.record import ArchivedPage, Revisited
 from orienteer.store.shown_tables import PartRow
@@ -25,6 +27,7 @@ from orienteer.workers.received import Received
 
 MAX_MEMORY_BYTES = 64 << 20
 
+_NOTED = "requisites wanted"  # among the single values of the database: up to which position
 _CONDITIONS = frozenset(("if-none-match", "if-modified-since"))
 
 
@@ -88,6 +91,16 @@ class KeptParts:
             return []
         answer = archived_answer(_request(found.url), found, self._ledger.plan.fetch)
         return requisites_of(answer.content, found.url, answer.content_type, answer.charset)
+
+    def pages_since_noted(self) -> list[int]:
+        """The pages that were fetched since it was noted that what all of them are shown with is wanted."""
+        noted = self._database.get(_NOTED, 0)
+        since = noted - 1 if isinstance(noted, int) else -1
+        done = [events for events in self._database.pages_after(since) if isinstance(events, DonePages)]
+        return [page for events in done for page in events.pages[events.states == PageState.FETCHED].tolist()]
+
+    def note_position(self) -> None:
+        self._database.set(_NOTED, self._ledger.position)
 
     # -- what comes ---------------------------------------------------------------------------------------------
 

@@ -99,6 +99,7 @@ class LiveCrawl:
         self._log_start()
         self.crew.record_headers = self.ledger.folder.archive.record_headers()
         self.turns.know_hosts()
+        self.parts.want_of_earlier_pages()
         started = time.monotonic()
         try:
             why = self._run(tick)
@@ -128,6 +129,7 @@ class LiveCrawl:
             now = time.monotonic()
             self.turns.look(now)
             if now - acknowledged >= commit_every_s:
+                self.parts.acknowledge()
                 self.ledger.acknowledge()
                 self.crew.record_headers = self.ledger.folder.archive.record_headers()
                 self.log.flush()
@@ -137,6 +139,7 @@ class LiveCrawl:
         self._bring_back(math.inf)
         self.crawl.certificate()  # settles it, so that the report has no news
         self._look_at_goal()
+        self.parts.acknowledge()
         self.ledger.checkpoint()
         paused = StopReason.LOGIN_FAILED if self.keyring.trouble else StopReason.INTERRUPTED
         return self.crawl.stopped_because or paused

@@ -17,11 +17,10 @@ A failure of a part says nothing about the pages of its host: hosts in trouble r
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from orienteer.access.keyring import Keyring
@@ -31,6 +30,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand
 from orienteer.live.host_turns import HostTurns
 from orienteer.live.kept_parts import KeptParts
+from orienteer.live.part_queues import PartQueue, PartQueues, Then, Wish
 from orienteer.live.part_turns import PartTurns, Taken
 from orienteer.pages.outcome import Outcome
 from orienteer.store.log import Log
@@ -38,8 +38,6 @@ from orienteer.url import canonical_url, host_of
 from orienteer.wording import counted
 from orienteer.workers.crew import Crew
 from orienteer.workers.received import Received
-
-Then = Callable[[Fetched | str], None]
 
 MAX_HOPS = 5  # of a redirect
 MAX_FRAME_DEPTH = 3  # of documents in frames that are read for what they are shown with
@@ -50,37 +48,12 @@ NO_URL = "no URL that could be fetched"
 _TRIES = 2
 _FAILURES = 3  # of a host in a row, after which it is given up for parts
 _MAX_LOST = 3
-_LOOK_S = 0.25  # between looks at hosts of which nobody knows when they are free
 _HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 _TRIED_AGAIN = frozenset((Outcome.TIMED_OUT, Outcome.SERVER_ERROR, Outcome.BROKEN))
 _ANSWERED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.NOT_MODIFIED, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR,
                        Outcome.SLOW_DOWN, Outcome.LEADS_NOWHERE))  # fmt: skip
 _DOCUMENTS = frozenset(("document", "frame"))
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
-
-
-@dataclass(eq=False, slots=True)
-class _Wish:
-    """`row` is where the table has it, if it is to survive; `thens` are those who wait for it."""
-
-    url: str
-    host: str
-    row: int | None = None
-    kind: str = ""
-    depth: int = 0
-    n_hops: int = 0
-    n_tried: int = 0
-    n_lost: int = 0
-    thens: list[Then] = field(default_factory=list)
-
-
-@dataclass(eq=False, slots=True)
-class _Queue:
-    """What is wanted of a host, and waited for by nobody; `due` is when it is looked at next."""
-
-    wishes: dict[str, _Wish] = field(default_factory=dict)
-    due: float = math.inf
-    owes_page: bool = False  # the last turn was taken by a part
 
 
 class Parts:
@@ -99,25 +72,22 @@ class Parts:
         retry = ledger.plan.retry
         self._health = HostHealth(replace(retry, give_up_after=min(retry.give_up_after, _FAILURES)))
         self._numbers: dict[str, int] = {}  # of hosts that were asked for parts
-        self._wishes: dict[str, _Wish] = {}  # by URL, also those under way
-        self._awaited: dict[str, dict[str, _Wish]] = {}  # by host, by URL
+        self._wishes: dict[str, Wish] = {}  # by URL, also those under way
+        self._awaited: dict[str, dict[str, Wish]] = {}  # by host, by URL
         self._awaited_due: dict[str, float] = {}  # by host: when to try again
-        self._queues: dict[str, _Queue] = {}  # by host
-        self._due: list[tuple[float, str]] = []  # a heap of hosts that have queues
-        self._idle: set[str] = set()  # of those, the ones that are not in it
-        self._next_look = 0.0
-        self._under_way: dict[int, tuple[_Wish | Errand, Taken]] = {}  # by the page of the request
+        self._queues = PartQueues()
+        self._under_way: dict[int, tuple[Wish | Errand, Taken]] = {}  # by the page of the request
         self._asks_robots: set[str] = set()  # hosts
         self._n_started = 0
         self._is_told = False
         if ledger.plan.crawl.requisites:
             for row in ledger.database.parts_wanted():
-                self._enqueue(_Wish(row.url, host_of(row.url), row.id))
+                self._enqueue(Wish(row.url, host_of(row.url), row.id, depth=1))
 
     @property
     def n_waiting(self) -> int:
         """Parts that are wanted, and not asked for yet."""
-        return len(self._wishes) - sum(isinstance(what, _Wish) for what, _ in self._under_way.values())
+        return len(self._wishes) - sum(isinstance(what, Wish) for what, _ in self._under_way.values())
 
     @property
     def n_under_way(self) -> int:
@@ -146,12 +116,11 @@ class Parts:
         if wish is None:
             kept = self._kept.answer(wanted)
             if kept is not None:
-                return then(kept)
-            wish = _Wish(wanted, host_of(wanted), self._kept.row_wanted(wanted), kind)
+                return then(_in_words(kept) if isinstance(kept, str) else kept)
+            wish = Wish(wanted, host_of(wanted), self._kept.row_wanted(wanted), kind)
             self._wishes[wanted] = wish
             self._awaited.setdefault(wish.host, {})[wanted] = wish
-        elif wanted in (queue := self._queues.get(wish.host, _Queue())).wishes:
-            del queue.wishes[wanted]
+        elif self._queues.remove(wish):
             self._awaited.setdefault(wish.host, {})[wanted] = wish
         wish.thens.append(then)
 
@@ -162,7 +131,7 @@ class Parts:
             if wish is not None:
                 wish.row = self._kept.want(url) if wish.row is None else wish.row
             elif not self._kept.is_known(url):
-                self._enqueue(_Wish(url, host_of(url), self._kept.want(url), depth=depth, n_hops=n_hops))
+                self._enqueue(Wish(url, host_of(url), self._kept.want(url), depth=depth, n_hops=n_hops))
 
     def want_of_page(self, page: int, answer: Received) -> None:
         """What a page is shown with that has just been taken in; of one that is as it was, as the archive has it."""
@@ -172,6 +141,17 @@ class Parts:
         if answer.outcome is Outcome.NOT_MODIFIED:
             urls = self._kept.requisites_of_page(page)
         self.want_all(urls)
+
+    def want_of_earlier_pages(self) -> None:
+        """What pages are shown with that were fetched while nobody asked for it."""
+        if self._ledger.plan.crawl.requisites:
+            for page in self._kept.pages_since_noted():
+                self.want_all(self._kept.requisites_of_page(page))
+
+    def acknowledge(self) -> None:
+        """All that pages are shown with is wanted by now; that is acknowledged with the pages."""
+        if self._ledger.plan.crawl.requisites:
+            self._kept.note_position()
 
     def cancel(self) -> None:
         """Nobody waits any longer; what is wanted stays so."""
@@ -187,13 +167,9 @@ class Parts:
                 then(STOPPED)
         self._awaited.clear()
 
-    def _enqueue(self, wish: _Wish) -> None:
+    def _enqueue(self, wish: Wish) -> None:
         self._wishes[wish.url] = wish
-        queue = self._queues.get(wish.host)
-        if queue is None:
-            queue = self._queues[wish.host] = _Queue()
-            self._schedule(wish.host, queue, 0.0)
-        queue.wishes[wish.url] = wish
+        self._queues.add(wish)
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -204,30 +180,21 @@ class Parts:
             self._ask_awaited(host, now)
         if only_awaited:
             return
-        if now >= self._next_look:
-            self._next_look = now + _LOOK_S
-            for host in list(self._idle):
-                self._schedule(host, self._queues[host], now)
-        while self._due and self._due[0][0] <= now and self._has_room():
-            due, host = heapq.heappop(self._due)
-            queue = self._queues.get(host)
-            if queue is not None and queue.due == due:
-                self._ask_queue(host, queue, now)
+        for queue in self._queues.due(now) if self._has_room() else ():
+            self._ask_queue(queue, now)
+            if not self._has_room():
+                return
 
     def next_time(self) -> float | None:
         """When something may be started next, unless an answer comes before; None if nobody knows."""
-        times = list(self._awaited_due.values())
-        times += [self._due[0][0]] if self._due and self._has_room() else []
-        soonest = min(times, default=math.inf)
+        wanted = self._queues.next_time() if self._has_room() else math.inf
+        soonest = min([wanted, *self._awaited_due.values()])
         return None if soonest == math.inf else soonest
 
     def freed(self, host: int) -> None:
         """A page of the host has come: it may be the turn of a part."""
-        name = self._ledger.seen.host_name(host) if self._queues else ""
-        queue = self._queues.get(name)
-        if queue is not None:
-            queue.owes_page = False
-            self._schedule(name, queue, 0.0)
+        if self._queues:
+            self._queues.freed(self._ledger.seen.host_name(host), 0.0, by_page=True)
 
     def _has_room(self) -> bool:
         """Whether there are workers for what nobody waits for."""
@@ -246,35 +213,25 @@ class Parts:
         if not wishes:
             self._awaited.pop(host, None)
 
-    def _ask_queue(self, host: str, queue: _Queue, now: float) -> None:
+    def _ask_queue(self, queue: PartQueue, now: float) -> None:
         while queue.wishes:
             if not self._has_room():
-                return self._schedule(host, queue, now)
-            if queue.owes_page and self._page_waits(host):
-                return self._schedule(host, queue, math.inf)
-            wish = next(iter(queue.wishes.values()))
-            n_started = self._n_started
+                return self._queues.look_at(queue, now)
+            if queue.owes_page and self._page_waits(queue.host):
+                return self._queues.look_at(queue, math.inf)
+            wish, n_started = queue.first, self._n_started
             later = self._tried(wish, now)
             queue.owes_page = queue.owes_page or self._n_started > n_started
             if later is not None:
-                return self._schedule(host, queue, later)
+                return self._queues.look_at(queue, later)
             queue.wishes.pop(wish.url, None)
-        self._queues.pop(host, None)
-        self._idle.discard(host)
+        self._queues.remove_host(queue.host)
 
     def _page_waits(self, name: str) -> bool:
         crawl, host = self._ledger.crawl, self._turns.host(name)
         return host is not None and not crawl.is_closed and crawl.frontier.has_pages(host)
 
-    def _schedule(self, host: str, queue: _Queue, due: float) -> None:
-        queue.due = due
-        if due == math.inf:
-            self._idle.add(host)
-        else:
-            self._idle.discard(host)
-            heapq.heappush(self._due, (due, host))
-
-    def _tried(self, wish: _Wish, now: float) -> float | None:
+    def _tried(self, wish: Wish, now: float) -> float | None:
         """Start it, or refuse it: None. Otherwise when to try again; infinity: when something has ended."""
         name, url = wish.host, wish.url
         if name in self._asks_robots:
@@ -305,7 +262,7 @@ class Parts:
         self._start(wish, taken, self._request(wish))
         return None
 
-    def _refusal(self, wish: _Wish) -> Outcome | None:
+    def _refusal(self, wish: Wish) -> Outcome | None:
         """Why it is not asked for, whatever robots.txt says."""
         host = self._turns.host(wish.host)
         is_given_up = host is not None and self._health_of_pages.is_given_up(host)
@@ -324,7 +281,7 @@ class Parts:
         host = self._turns.host(name)
         return host if host is not None and self._errands.knows(host, now) else -1 - self._number(name)
 
-    def _request(self, wish: _Wish) -> Request:
+    def _request(self, wish: Wish) -> Request:
         headers = self._kept.request_headers(wish.url)
         if wish.kind not in _DOCUMENTS:
             headers = (("Accept", "*/*"), *headers)
@@ -342,7 +299,7 @@ class Parts:
         self._n_started += 1
         return -1 - self._n_started
 
-    def _start(self, what: _Wish | Errand, taken: Taken, request: Request) -> None:
+    def _start(self, what: Wish | Errand, taken: Taken, request: Request) -> None:
         self._under_way[request.page] = what, taken
         self._crew.start(request)
 
@@ -353,15 +310,13 @@ class Parts:
         now = time.monotonic()
         what, taken = self._under_way.pop(answer.request.page)
         self._turns.end(taken, now)
-        queue = self._queues.get(taken.name)
-        if queue is not None:
-            self._schedule(taken.name, queue, now)
-        if isinstance(what, _Wish):
+        self._queues.freed(taken.name, now)
+        if isinstance(what, Wish):
             self._take_in(what, answer, now)
         else:
             self._take_in_robots(taken.name, answer, now)
 
-    def _take_in(self, wish: _Wish, answer: Received, now: float) -> None:
+    def _take_in(self, wish: Wish, answer: Received, now: float) -> None:
         number = self._number(wish.host)
         self._log.note("part", **facts_of(answer))
         self.n_bytes += answer.n_bytes
@@ -385,7 +340,7 @@ class Parts:
             return self._refuse(wish, answer.reason)
         self._came(wish, answer)
 
-    def _came(self, wish: _Wish, answer: Received) -> None:
+    def _came(self, wish: Wish, answer: Received) -> None:
         """It is here, whatever it is."""
         whole = self._kept.keep(wish.url, wish.row, answer)
         self._keyring.heard(answer.request, False, answer.cookies)
@@ -401,7 +356,7 @@ class Parts:
         for then in wish.thens:
             then(whole)
 
-    def _refuse(self, wish: _Wish, reason: str) -> None:
+    def _refuse(self, wish: Wish, reason: str) -> None:
         """Nothing comes of it."""
         self._kept.refuse(wish.url, wish.row, reason)
         self.n_done += 1
@@ -410,14 +365,14 @@ class Parts:
         for then in wish.thens:
             then(_in_words(reason))
 
-    def _again(self, wish: _Wish) -> None:
+    def _again(self, wish: Wish) -> None:
         """It waits behind the others of its host."""
         if wish.thens:
             self._awaited.setdefault(wish.host, {})[wish.url] = wish
         else:
             self._enqueue(wish)
 
-    def _give_back(self, wish: _Wish, reason: str) -> None:
+    def _give_back(self, wish: Wish, reason: str) -> None:
         """It was broken off; a wish that survives is a wish still."""
         thens, wish.thens = wish.thens, []
         if wish.row is None:
@@ -459,9 +414,8 @@ class Parts:
     def _refuse_all(self, name: str, reason: str, also_wanted: bool) -> None:
         """What waits for a host; what a browser waits for alone, or all."""
         waiting = list(self._awaited.pop(name, {}).values())
-        if also_wanted and name in self._queues:
-            waiting += self._queues.pop(name).wishes.values()
-            self._idle.discard(name)
+        if also_wanted:
+            waiting += self._queues.remove_host(name)
         for wish in waiting:
             if wish.row is None or also_wanted:
                 self._refuse(wish, reason)
