@@ -53,7 +53,9 @@ class Web:
     def __init__(self) -> None:
         with tarfile.open(fileobj=io.BytesIO(zstd.decompress(ARCHIVE.read_bytes()))) as files:
             members = [(member.name, files.extractfile(member)) for member in files if member.isfile()]
-            self.files = {name.rpartition("dist/")[2]: file.read() for name, file in members if file and "dist/" in name}
+            self.files = {
+                name.rpartition("dist/")[2]: file.read() for name, file in members if file and "dist/" in name
+            }
         self.urls = [f"https://{name}.test/" + (f"item/{i}" if i else "") for i in range(13) for name in NAMES]
 
     def answer(self, url: str) -> tuple[int, str, bytes]:
@@ -212,7 +214,9 @@ def crawl4ai() -> Cost | None:
         return None
     paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path[:1]))}
     code = "from benchmarks.crawlers import crawl4ai_rendering as c; c.main()"
-    done = subprocess.run([python, "-c", code], env=paths, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    done = subprocess.run(
+        [python, "-c", code], env=paths, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+    )
     return Cost(*json.loads(done.stdout.splitlines()[-1]))
 
 
