@@ -16,14 +16,13 @@ import json
 import os
 import select
 import subprocess
-import sys
 import tarfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.process_costs import Cost, Meter
 from orienteer.browser.finding import find_browser
 from orienteer.browser.job import RenderJob, Supplied, Wanted
 from orienteer.browser.renderer import Renderer
@@ -33,18 +32,9 @@ from orienteer.files.compressed import zstd
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "spas.tar.zst"
 NAMES = ("react", "vue", "svelte", "lit")
 N_WARM = 4
-ROUNDS = 3
+ROUNDS = 2
 AGENT = "Mozilla/5.0 (compatible; Orienteer/benchmark)"
 ITEMS = [{"id": i, "name": f"Thing {i}", "text": f"The words of number {i} are here"} for i in range(1, 13)]
-
-
-class Cost(NamedTuple):
-    cpu_ms: float
-    driver_ms: float
-    wall_ms: float
-    pss_mb: float
-    n_right: int
-    n_pages: int
 
 
 class Web:
@@ -73,55 +63,6 @@ class Web:
         if item:
             return f"The words of number {item} are here" in dom
         return {f"{url}item/{i}" for i in range(1, 13)} <= set(links)
-
-
-# -- what processes take --------------------------------------------------------------------------------------------
-
-
-def _tree() -> Iterator[int]:
-    waiting = [os.getpid()]
-    while waiting:
-        process = waiting.pop()
-        yield process
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                waiting += map(int, children.read_text().split())
-            except OSError:
-                continue
-
-
-def _spent_s() -> float:
-    """CPU time of this process, of all below it, and of those that have ended."""
-    ticks = 0
-    for process in _tree():
-        try:
-            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]))
-        except OSError:
-            continue
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _pss_mb() -> float:
-    total = 0
-    for process in _tree():
-        try:
-            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
-        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1000
-
-
-class Meter:
-    """Measures from its beginning to its end."""
-
-    def __init__(self) -> None:
-        self._cpu_s, self._own_s, self._wall_s = _spent_s(), time.process_time(), time.perf_counter()
-
-    def cost(self, n_right: int, n_pages: int) -> Cost:
-        wall_ms = 1000 * (time.perf_counter() - self._wall_s) / n_pages
-        own_ms = 1000 * (time.process_time() - self._own_s) / n_pages
-        return Cost(1000 * (_spent_s() - self._cpu_s) / n_pages, own_ms, wall_ms, _pss_mb(), n_right, n_pages)
 
 
 # -- who is measured ------------------------------------------------------------------------------------------------
@@ -208,14 +149,16 @@ async def _by_playwright(same_tab: bool) -> Cost:
 
 
 def crawl4ai() -> Cost | None:
-    """By another Python, which has it."""
+    """By another Python, which has it; what it needs goes through a pipe."""
     python = os.environ.get("CRAWL4AI_PYTHON")
     if not python:
         return None
-    paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path[:1]))}
-    code = "from benchmarks.crawlers import crawl4ai_rendering as c; c.main()"
+    web = Web()
+    files = {name: file.decode() for name, file in web.files.items() if name.endswith((".js", ".html"))}
+    told = json.dumps({"files": files, "items": ITEMS, "names": NAMES, "browser": str(find_browser())})
+    command = [python, "-m", "benchmarks.crawlers.crawl4ai_rendering"]
     done = subprocess.run(
-        [python, "-c", code], env=paths, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+        command, input=told, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
     )
     return Cost(*json.loads(done.stdout.splitlines()[-1]))
 
