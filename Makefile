@@ -11,14 +11,16 @@ demo: .venv/.installed
 test: .venv/.installed-dev browser
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder $(PYTEST)
 
-# Tests of the pages need a browser, and are skipped without one: it is installed where that is possible.
+# Tests of the pages and of rendering need browsers, and are skipped without: they are installed where that is possible.
 browser:
-	@if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null && \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  export DEBIAN_FRONTEND=noninteractive; \
-	  { apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } \
-	    >/dev/null 2>&1 || true; \
-	fi
+	@for wanted in chromium:chromium-browser:google-chrome chromium-headless-shell:chrome-headless-shell:headless_shell; do \
+	  found=; for name in $$(echo $$wanted | tr : ' '); do command -v $$name >/dev/null && found=yes; done; \
+	  if [ -z "$$found" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    export DEBIAN_FRONTEND=noninteractive; package=$${wanted%%:*}; \
+	    { apt-get install -y -qq $$package || { apt-get update -qq && apt-get install -y -qq $$package; }; } \
+	      >/dev/null 2>&1 || true; \
+	  fi; \
+	done
 
 check: lint types layers test
 

@@ -52,6 +52,7 @@ SLOW = [
     "hosts",
     "strangers",
     "documents",
+    "rendering",
     "certificate",
     "survey",
     "survey_validity",

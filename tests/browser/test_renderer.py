@@ -79,22 +79,25 @@ def test_a_browser_is_replaced_after_many_pages_and_jobs_are_cancelled() -> None
         assert {event.trouble for event in events if isinstance(event, Rendered)} == {"cancelled"}
 
 
-def test_nothing_is_left_after_close() -> None:
-    before = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+def test_nothing_is_left_after_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with opened_renderer(tabs=1) as renderer:
         shown(renderer, [page_job("click.html")])
         browser = _pid(renderer)
-        its_folder = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")) - before
+        assert len(list(tmp_path.glob(f"{PREFIX}*"))) == 1
         assert len(process_group.members(browser)) > 1
         renderer.start(page_job("endless_script.html"))
     assert process_group.members(browser) == []
-    assert not [folder for folder in its_folder if folder.exists()]
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_left_when_the_owner_is_killed() -> None:
+def test_nothing_is_left_when_the_owner_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_or_skip()
-    before = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
-    paths = os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "src"), *filter(None, sys.path)])}
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    paths = os.environ | {
+        "TMPDIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "src"), *filter(None, sys.path)]),
+    }
     owner = subprocess.Popen([sys.executable, "-c", _OWNER], cwd=_ROOT, env=paths, stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     browser = int(owner.stdout.readline())
@@ -104,10 +107,9 @@ def test_nothing_is_left_when_the_owner_is_killed() -> None:
     owner.stdout.close()
     while process_group.members(browser):  # the time-out of the test is its limit
         pass
-    folders = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")) - before
-    assert folders  # which it could not remove: the next one does, once they are not new
+    assert list(tmp_path.glob(f"{PREFIX}*"))  # what it could not remove: the next one does, once it is not new
     remove_abandoned(now_s=time.time() + 1e6)
-    assert not [folder for folder in folders if folder.exists()]
+    assert not list(tmp_path.glob(f"{PREFIX}*"))
 
 
 def find_or_skip() -> Path:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from orienteer.browser.connection import BrowserGoneError, Connection, Params
+from orienteer.browser.connection import BrowserGoneError, CommandError, Connection, Params
 from orienteer.browser.job import Rendered, RenderJob, Supplied, Wanted
 from orienteer.browser.process import BrowserProcess
 from orienteer.browser.requests import Asked
@@ -55,7 +55,7 @@ class Browser:
                 await call("Target.setAutoAttach", auto)
                 for target in first:
                     self._connection.tell("Target.closeTarget", {"targetId": target})
-        except TimeoutError:
+        except (TimeoutError, CommandError):  # one that does not know our commands is too old
             self.kill("does not start")
             raise BrowserGoneError from None
 

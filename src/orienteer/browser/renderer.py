@@ -61,7 +61,7 @@ class Renderer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: asyncio.Event | None = None
         self._is_alone = False
-        self._n_stillborn = 0
+        self._n_stillborn = self._n_cancelled = 0
         self._ended_cpu_s = 0.0
         atexit.register(self.close)
 
@@ -112,7 +112,7 @@ class Renderer:
         self._is_closed = True
         atexit.unregister(self.close)
         if self._thread is not None and self._loop is not None:
-            self._tell(self._wake_up)
+            self._tell(self._shut)
             self._thread.join()
         os.close(self.descriptor)
         os.close(self._bell)
@@ -157,9 +157,11 @@ class Renderer:
                 browser = None
             job = (self._again if alone else self._waiting).popleft()
             if browser is None:
+                n_cancelled = self._n_cancelled
                 browser = await self._new_browser(job.user_agent)
-                if browser is None:
-                    self._tell_event(Rendered(job.number, job.url, trouble="crashed"))
+                if browser is None or n_cancelled != self._n_cancelled:
+                    trouble = "crashed" if browser is None else "cancelled"
+                    self._tell_event(Rendered(job.number, job.url, trouble=trouble))
                     continue
             self._is_alone = alone
             task = asyncio.ensure_future(self._show(browser, job, alone))
@@ -167,7 +169,7 @@ class Renderer:
             task.add_done_callback(self._done)
 
     async def _new_browser(self, user_agent: str) -> Browser | None:
-        while self._n_stillborn < _MAX_STILLBORN:
+        while self._n_stillborn < _MAX_STILLBORN and not self._is_closed:
             try:
                 process = BrowserProcess(self._program, user_agent, is_cut_off=self._is_cut_off)
             except ProcessError:
@@ -183,7 +185,7 @@ class Renderer:
                 continue
             self._n_stillborn = 0
             return self._browser
-        self._n_stillborn -= 1  # the next job tries once
+        self._n_stillborn = max(0, self._n_stillborn - 1)  # the next job tries once
         return None
 
     async def _show(self, browser: Browser, job: RenderJob, alone: bool) -> None:
@@ -192,11 +194,13 @@ class Renderer:
         except BrowserGoneError:
             if self._is_closed:
                 return
-            if alone or browser.died_of == "cancelled":
-                trouble = browser.died_of if browser.died_of in ("memory", "cancelled") else "crashed"
+            if alone:
+                trouble = "memory" if browser.died_of == "memory" else "crashed"
                 self._tell_event(Rendered(job.number, job.url, trouble=trouble))
             else:
                 self._again.append(job)
+        except Exception:  # whatever a browser of another kind says: the job comes back
+            self._tell_event(Rendered(job.number, job.url, trouble="crashed"))
         else:
             self._tell_event(rendered)
 
@@ -204,8 +208,6 @@ class Renderer:
         self._tasks.discard(task)
         if not self._tasks:
             self._is_alone = False
-        if not task.cancelled() and task.exception() is not None:
-            raise task.exception()  # type: ignore[misc]
         self._wake_up()
 
     async def _tick(self) -> None:
@@ -236,7 +238,13 @@ class Renderer:
         if self._browser is not None:
             self._browser.supply(supplied)
 
+    def _shut(self) -> None:
+        if self._browser is not None:  # it may be waited for
+            self._browser.kill("closed")
+        self._wake_up()
+
     def _cancel(self) -> None:
+        self._n_cancelled += 1
         for job in (*self._waiting, *self._again):
             self._tell_event(Rendered(job.number, job.url, trouble="cancelled"))
         self._waiting.clear()

@@ -31,6 +31,7 @@ _MORE_S = 0.5  # for what came by the last frame
 _MAX_MORE = 10
 _STEP_SLICES_S = (0.3, 0.7)  # of the page's time, for what a step brings
 _FRAME_S = 0.25  # of real time, in which it is drawn; or else
+_SCROLL_S = 2.0  # the same for some forty frames
 _PUT_OFF_S = 0.05  # of the page's time go by
 _MAX_PUT_OFF = 20  # where it is not drawn at all, it has to do without
 _GRACE_S = 10.0  # for a last look at a page that was stopped
@@ -166,22 +167,26 @@ class Tab:
                 return
 
     async def _pass_with_frame(self, world: int, seconds: float) -> None:
-        """Let time pass, and have the page drawn meanwhile or afterwards. The browser may put that off for a while of
-        the page's time: then that goes on."""
+        """Let time pass, and have the page drawn meanwhile or afterwards."""
         if not self._has_frames or self._redirect or self.trouble:
             await self._pass(seconds)
             return
         frame = asyncio.ensure_future(self._run("frame", world))
         try:
             await self._pass(seconds)
-            for _ in range(_MAX_PUT_OFF):
-                if (await asyncio.wait({frame}, timeout=_FRAME_S))[0]:
-                    frame.result()
-                    return
-                await self._pass(_PUT_OFF_S)
-            self._has_frames = False
+            await self._drawn(frame, _FRAME_S)
         finally:
             frame.cancel()
+
+    async def _drawn(self, drawing: asyncio.Future[Any], patience_s: float) -> Any:
+        """What a script returns that waits until the page is drawn; None where it never is. The browser may put that
+        off for a while of the page's time: then that goes on."""
+        for _ in range(_MAX_PUT_OFF):
+            if (await asyncio.wait({drawing}, timeout=patience_s))[0]:
+                return drawing.result()
+            await self._pass(_PUT_OFF_S)
+        self._has_frames = False
+        return None
 
     def _enough(self) -> None:
         """No more time is needed."""
@@ -194,8 +199,12 @@ class Tab:
         before = None
         for i in range(self.job.scrolls + 1):
             asks = i < self.job.scrolls
-            said = await self._run("more", world, before, asks)
-            if not said["more"]:
+            asking = asyncio.ensure_future(self._run("more", world, before, asks))
+            try:
+                said = await self._drawn(asking, _SCROLL_S)
+            finally:
+                asking.cancel()
+            if said is None or not said["more"]:
                 return
             if not asks:
                 self._still_growing = True
