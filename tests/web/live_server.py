@@ -21,7 +21,7 @@ def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator
     app = app or create_app(folder, **options)
     server = PageServer(app)
     with listening("127.0.0.1", 0) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="pages", daemon=True)
+        thread = threading.Thread(target=server.serve_on, args=(listener,), name="pages", daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -23,6 +23,12 @@ def serve(
         metavar="FILE",
         help="Show this comparison, too: what `compare --json` printed; may be repeated.",
     ),
+    archived_at: str | None = typer.Option(
+        None,
+        "--archived-at",
+        metavar="ORIGIN",
+        help="Where browsers find archived pages, if a web server stands in front: an origin of its own.",
+    ),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
     json: bool = typer.Option(False, "--json", help="Print where they are as JSON, then serve."),
 ) -> None:
@@ -34,7 +40,7 @@ def serve(
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
     """
-    show(folder, host, port, token, compare, open_browser, json)
+    show(folder, host, port, token, compare, archived_at, open_browser, json)
 
 
 def show(
@@ -43,6 +49,7 @@ def show(
     port: int = 8765,
     token: str | None = None,
     comparisons: Sequence[Path] = (),
+    archived_at: str | None = None,
     open_browser: bool = False,
     json: bool = False,
 ) -> None:
@@ -71,7 +78,9 @@ def show(
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token
     with listening(host, port) as listener:
-        app = create_app(folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons)
+        app = create_app(
+            folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons, archived_at=archived_at
+        )
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={quote(known, safe='')}" if known else "")
         if json:
@@ -84,7 +93,7 @@ def show(
 
             webbrowser.open(address)
         try:
-            PageServer(app).run(sockets=[listener])
+            PageServer(app).serve_on(listener)
         finally:
             app.state.crawl.close()
             process = app.state.watch.started_here()
