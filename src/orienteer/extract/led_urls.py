@@ -109,7 +109,7 @@ class Leading:
         return re.sub(r'["\\\n\r\f]', lambda sign: f"\\{ord(sign[0]):x} ", url)
 
     def _absolute(self, reference: str) -> URL | None:
-        if len(reference) > _MAX_CHARS and not reference[:5].lower() == "data:":
+        if len(reference) > _MAX_CHARS and reference[:5].lower() != "data:":
             return None
         try:
             return self._base.join(reference)

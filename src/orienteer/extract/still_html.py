@@ -29,7 +29,8 @@ _LEFT_OUT = frozenset(("applet", "base", "fencedframe", "portal", "script"))
 _TEXT_LEFT_OUT = frozenset(("iframe", "noembed", "noframes", "script"))  # nobody is shown what stands in them
 _AS_TEXT = {"xmp": "pre", "plaintext": "pre", "listing": "pre"}
 _VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+    ("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track",
+     "wbr")
 )  # fmt: skip
 _URLS = frozenset(("href", "xlink:href", "src", "poster", "background", "lowsrc", "dynsrc", "data", "longdesc", "cite"))
 _SETS = frozenset(("srcset", "imagesrcset"))
@@ -39,8 +40,8 @@ _STYLES = frozenset(
 )  # fmt: skip
 _ATTRIBUTES_LEFT_OUT = frozenset(
     ("action", "allow", "archive", "attributionsrc", "browsingtopics", "charset", "classid", "codebase", "crossorigin",
-     "csp", "download", "formaction", "formtarget", "http-equiv", "integrity", "is", "manifest", "method", "nonce", "ping",
-     "profile", "referrerpolicy", "target")
+     "csp", "download", "formaction", "formtarget", "http-equiv", "integrity", "is", "manifest", "method", "nonce",
+     "ping", "profile", "referrerpolicy", "target")
 )  # fmt: skip
 _LINKS = frozenset(("stylesheet", "icon", "apple-touch-icon"))
 _FRAMES = ("iframe", "frame")

@@ -132,11 +132,12 @@ class Captures:
 
     def _scan(self, path: Path, file: int, size_bytes: int) -> Iterator[int]:
         """Read a file on to a place, step by step; yields how far it has come."""
-        place = 0
-        while place < size_bytes:
+        while True:
             before = self._table.scanned().get(file)
-            place = before.size_bytes if before else 0
-            for place, rows in _found(path, file, place, size_bytes):
+            start = before.size_bytes if before else 0
+            if start >= size_bytes:
+                return
+            for place, rows in _found(path, file, start, size_bytes):
                 after = Scanned(place, _tail(path, place))
                 if not self._table.take(file, before, after, rows):
                     break  # another process reads it, too: go on where that one is

@@ -1,7 +1,7 @@
 """The archive of a crawl folder, as the pages in the browser look things up in it.
 
-Reading a large archive for the first time takes minutes: a thread does it, and who asks meanwhile is told how far it is.
-From then on each look at a page reads what was appended.
+Reading a large archive for the first time takes minutes: a thread does it, and who asks meanwhile is told how far it
+is. From then on each look at a page reads what was appended.
 """
 
 from __future__ import annotations
