@@ -10,13 +10,14 @@ from url import URL, URLError
 
 _MAX_CHARS = 16_384  # of a reference: longer than any URL that is fetched
 
+_BARE = r"((?:[^\"'()\\\s]|\\[0-9a-fA-F]{1,6}\s?|\\.)*)"
 _STRING = r'"((?:[^"\\]|\\.)*)"' + r"|'((?:[^'\\]|\\.)*)'"
 _IN_CSS = re.compile(
-    rf"@namespace\b[^;]{{0,500}};|url\(\s*(?:{_STRING}|((?:[^\"'()\\\s]|\\.)*))\s*\)|@import\s+(?:{_STRING})"
+    rf"@namespace\b[^;]{{0,500}};|url\(\s*(?:{_STRING}|{_BARE})\s*\)|@import\s+(?:{_STRING})"
     r"|image-set\((?:[^()]|\([^()]{0,500}\)){0,500}\)",  # bounded, or hostile pages could have us search for ever
     re.IGNORECASE | re.DOTALL,
 )
-_IN_IMAGE_SET = re.compile(rf"url\(\s*(?:{_STRING}|((?:[^\"'()\\\s]|\\.)*))\s*\)|{_STRING}", re.IGNORECASE | re.DOTALL)
+_IN_IMAGE_SET = re.compile(rf"url\(\s*(?:{_STRING}|{_BARE})\s*\)|{_STRING}", re.IGNORECASE | re.DOTALL)
 _TYPE = re.compile(r"type\(\s*$", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.))", re.DOTALL)
 _DESCRIPTORS = re.compile(r"[^,(]*(?:\([^)]*\)?[^,(]*)*")

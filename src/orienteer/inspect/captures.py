@@ -153,12 +153,14 @@ class Captures:
         doms = _by_page([row for row in rows if row.kind == DOM], pages)
         views = _by_page([row for row in rows if row.kind == VIEW], pages)
         found: list[ArchivedTime] = []
+        last: CaptureRow | None = None  # that had a content
         for number, page in enumerate(pages):
             before = found[-1] if found else None
             is_revisit = page.kind == REVISIT and before is not None
             dom = doms.get(number) or (before.dom if is_revisit and before else None)
             view = views.get(number) or (before.view if is_revisit and before else None)
-            changed = None if before is None else _is_changed(before, page, dom)
+            changed = None if before is None else _is_changed(before.dom, dom) or _is_another(last, page)
+            last = last if page.kind == REVISIT else page
             found.append(ArchivedTime(page, dom, view, changed))
         return found
 
@@ -236,12 +238,15 @@ def _by_page(made: list[CaptureRow], pages: list[CaptureRow]) -> dict[int, Captu
     return found
 
 
-def _is_changed(before: ArchivedTime, page: CaptureRow, dom: CaptureRow | None) -> bool:
-    if before.dom is not None and dom is not None and before.dom.digest != dom.digest:
-        return True
+def _is_changed(before: CaptureRow | None, dom: CaptureRow | None) -> bool:
+    return before is not None and dom is not None and before.digest != dom.digest
+
+
+def _is_another(last: CaptureRow | None, page: CaptureRow) -> bool:
+    """Whether a page is another one than that which was archived last."""
     if page.kind == REVISIT:
         return False
-    return not page.digest or page.digest != before.capture.digest or page.status != before.capture.status
+    return last is None or not page.digest or (page.digest, page.status) != (last.digest, last.status)
 
 
 # -- records ----------------------------------------------------------------------------------------------------

@@ -115,7 +115,8 @@ class CaptureTable:
 
     def _on_disk(self) -> sqlite3.Connection | None:
         """The file, made anew where it is not to be believed; None where nothing can be written."""
-        if not os.access(self.path.parent if self.path.parent.exists() else self.path.parent.parent, os.W_OK):
+        folder = self.path.parent if self.path.parent.exists() else self.path.parent.parent
+        if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             return None
         with explained(self.path):
             make_plain_folder(self.path.parent)
@@ -170,7 +171,8 @@ def loosely(url: str) -> str:
     >>> loosely("https://Example.org/a/?b=1#top"), loosely("http://example.org/a?b=1&utm_source=x")
     ('example.org/a?b=1', 'example.org/a?b=1')
     """
-    bare = (canonical_url(url) or url.partition("#")[0]).partition("://")[2]
+    whole = canonical_url(url) or url.partition("#")[0]
+    bare = whole.partition("://")[2] if whole.startswith(("http://", "https://")) else whole
     path, mark, query = bare.partition("?")
     return path.rstrip("/") + mark + query
 
