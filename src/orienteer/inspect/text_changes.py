@@ -14,7 +14,8 @@ MAX_LINE_CHARS = 2_000
 _CONTEXT = 2
 _MAX_WORDS = 200
 _MAX_PAIRS = 150  # of lines that are compared word by word
-_ALIKE = 0.4  # lines that have less in common are told as two
+_NEAR = 4  # a line takes the place of one of the next few
+_ALIKE = 0.6  # lines that have less in common are told as two
 
 Piece = tuple[str, bool]
 
@@ -80,35 +81,43 @@ def _n_same(pairs: Iterator[tuple[str, str]]) -> int:
 
 
 def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
-    n_pairs = 0
+    n_left = _MAX_PAIRS
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=True).get_opcodes():
         if kind == "equal":
             yield from _plain("same", old[a:b])
-        elif b - a == d - c and n_pairs < _MAX_PAIRS:
-            n_pairs += b - a
-            pairs = [_by_words(one, other) for one, other in zip(old[a : a + _MAX_PAIRS], new[c:d], strict=False)]
-            yield from (Line("removed", one) for one, _ in pairs)
-            yield from _plain("removed", old[a + len(pairs) : b])
-            yield from (Line("added", other) for _, other in pairs)
-            yield from _plain("added", new[c + len(pairs) : d])
-        else:
-            yield from _plain("removed", old[a:b])
-            yield from _plain("added", new[c:d])
+            continue
+        removed, added = _plain("removed", old[a:b]), _plain("added", new[c:d])
+        n_left -= _mark_words(removed, added, n_left)
+        yield from removed
+        yield from added
 
 
 def _plain(kind: str, lines: Sequence[str]) -> list[Line]:
     return [Line(kind, ((text, False),)) for text in lines]
 
 
-def _by_words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Two lines in words, and which of them differ; none are marked where the lines have little in common."""
+def _mark_words(removed: list[Line], added: list[Line], n_most: int) -> int:
+    """Mark the words that differ in lines that took the place of others; how many pairs were looked at."""
+    n_pairs, start = 0, 0
+    for number, line in enumerate(removed):
+        for other in range(start, min(start + _NEAR, len(added))):
+            if n_pairs >= n_most:
+                return n_pairs
+            n_pairs += 1
+            pieces = _by_words(line.text, added[other].text)
+            if pieces is not None:
+                removed[number], added[other] = Line("removed", pieces[0]), Line("added", pieces[1])
+                start = other + 1
+                break
+    return n_pairs
+
+
+def _by_words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
+    """Two lines in words, and which of them differ; None where the lines have little in common."""
     one, other = _words(old), _words(new)
-    whole = (((old, False),), ((new, False),))
-    if max(len(one), len(other)) > _MAX_WORDS:
-        return whole
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.ratio() < _ALIKE:
-        return whole
+    if max(len(one), len(other)) > _MAX_WORDS or matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
+        return None
     left: list[Piece] = []
     right: list[Piece] = []
     for kind, a, b, c, d in matcher.get_opcodes():
