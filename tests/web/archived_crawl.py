@@ -35,7 +35,7 @@ def make_archived_crawl(path: Path) -> Path:
         crawl.put(
             APP,
             SECOND,
-            "<title>App</title><div id=root></div><noscript>No scripts</noscript><script src=/a.js></script>",
+            "<title>App</title><div id=root></div><noscript><p>No scripts</p></noscript><script src=/a.js></script>",
         )
         crawl.dom(
             APP,

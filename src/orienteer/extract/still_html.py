@@ -25,7 +25,8 @@ _AROUND_CSS = re.compile(r"<!\[CDATA\[|\]\]>|<!--|-->")
 _EMPTY_TAG = re.compile(r"<([a-zA-Z][\w:-]*)([^<>]*)/>")
 _MAX_DEPTH = 5  # of pages in attributes of pages
 
-_LEFT_OUT = frozenset(("applet", "base", "fencedframe", "portal", "script"))
+# Of noscript what stands in it stays: not all browsers show that where a sandbox forbids scripts.
+_LEFT_OUT = frozenset(("applet", "base", "fencedframe", "noscript", "portal", "script"))
 _TEXT_LEFT_OUT = frozenset(("iframe", "noembed", "noframes", "script"))  # nobody is shown what stands in them
 _AS_TEXT = {"xmp": "pre", "plaintext": "pre", "listing": "pre"}
 _VOID = frozenset(
