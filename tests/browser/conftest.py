@@ -18,7 +18,7 @@ __all__ = ["address", "small_crawl"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
-_PATIENCE_MS = 12_000
+_PATIENCE_MS = 300_000
 expect.set_options(timeout=_PATIENCE_MS)
 
 

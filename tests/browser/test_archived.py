@@ -113,11 +113,10 @@ def filled(text: str, address: str, outside: Outside) -> str:
     return text.replace("HOOK", hook).replace("DONE", DONE).replace("OUT", outside.address).replace("API", address)
 
 
-def hostile_page(folder: Path, text: str, time: float) -> None:
+def hostile_page(folder: Path, url: str, text: str) -> None:
+    more = "Link: <http://127.0.0.1:9/>; rel=preconnect\r\nRefresh: 0;url=http://o.test/\r\n"
     with CapturedCrawl(folder) as crawl:
-        crawl.put(
-            HOSTILE, time, text, more="Link: <http://127.0.0.1:9/>; rel=preconnect\r\nRefresh: 0;url=http://o.test/\r\n"
-        )
+        crawl.put(url, T, text, more=more)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +130,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Itera
     folder = make_archived_crawl(tmp_path_factory.mktemp("archived") / "harbour")
     watched = Watched(create_app(folder))
     with served(folder, app=watched) as address:  # type: ignore[arg-type]
-        hostile_page(folder, filled(MARKUP + SCRIPT, address, outside), T)
+        hostile_page(folder, HOSTILE, filled(MARKUP + SCRIPT, address, outside))
         with CapturedCrawl(folder) as crawl:
             crawl.put(HOSTILE + "good", T, "<p>A good page")
             crawl.put(DONE, T, "", "image/png")
@@ -144,14 +143,12 @@ def tab(browser: Browser, watched: tuple[Watched, str], request: pytest.FixtureR
     yield from opened(browser, watched, viewport=request.param)
 
 
-def opened(
-    browser: Browser, watched: tuple[Watched, str], may_try: bool = False, **options: Any
-) -> Iterator[Page]:
+def opened(browser: Browser, watched: tuple[Watched, str], may_try: bool = False, **options: Any) -> Iterator[Page]:
     """A tab; unless it may try, whatever it would ask others is wrong, even if the browser refuses to."""
     app, address = watched
     own = (address + "/", f"http://127.0.0.1:{app.state.archived.port}/")
     with browser.new_context(base_url=address, **options) as context:
-        context.set_default_timeout(12_000)
+        context.set_default_timeout(300_000)
         wrong: list[str] = []
 
         def asked(request: Request) -> None:
@@ -253,9 +250,10 @@ def test_even_where_scripts_ran_they_would_get_nowhere(
         origin, "policy", lambda *about: policy(*about).replace("sandbox;", "sandbox allow-scripts;").replace(
             "script-src 'none'", "script-src 'unsafe-inline' 'unsafe-eval'"),
     )  # fmt: skip
-    hostile_page(app.state.crawl.path, "<!doctype html><p>A hostile page</p>" + filled(SCRIPT, address, outside), T + 9)
+    text = "<!doctype html><p>A hostile page</p>" + filled(SCRIPT, address, outside)
+    hostile_page(app.state.crawl.path, HOSTILE + "scripts", text)
     for tab in opened(browser, watched, may_try=True, viewport=DESKTOP):
-        tab.goto(f"/archived?url={HOSTILE}")
+        tab.goto(f"/archived?url={HOSTILE}scripts")
         ended = tab.expect_event("framenavigated", lambda frame: frame.url.startswith("chrome-error:"))
         with tab.expect_response(lambda answer: "done.png?" in answer.url) as done, ended:  # and goes where it may not
             tab.evaluate(

@@ -62,7 +62,7 @@ def show(
     from orienteer.web.app import create_app
     from orienteer.web.comparisons import read_comparison
     from orienteer.web.security import MIN_TOKEN_CHARS, is_loopback
-    from orienteer.web.server import PageServer, listening
+    from orienteer.web.server import PageServer, listening, listening_beside
 
     FolderView.open(folder).close()  # says in one line where there is none
     for path in comparisons:
@@ -77,14 +77,15 @@ def show(
     if token is None and not only_this_machine:
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token
-    with listening(host, port) as listener:
+    with listening(host, port) as listener, listening_beside(listener) as beside:
         app = create_app(
             folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons, archived_at=archived_at
         )
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={quote(known, safe='')}" if known else "")
         if json:
-            display.print_json({"folder": str(folder), "address": address, "port": listener.getsockname()[1]})
+            ports = {"port": listener.getsockname()[1], "archived_port": beside.getsockname()[1]}
+            display.print_json({"folder": str(folder), "address": address, **ports})
         else:
             print(f"{folder} is shown at {address}\nCtrl-C ends it.")
         sys.stdout.flush()
@@ -93,7 +94,7 @@ def show(
 
             webbrowser.open(address)
         try:
-            PageServer(app).serve_on(listener)
+            PageServer(app).serve_on(listener, beside)
         finally:
             app.state.crawl.close()
             process = app.state.watch.started_here()

@@ -44,12 +44,10 @@ class PageServer(uvicorn.Server):
         assert isinstance(crawl, ServedCrawl)
         self._crawl = crawl
 
-    def serve_on(self, listener: socket.socket) -> None:
-        """Serve there until the end, and archived pages on the next port that is free."""
-        host, port = listener.getsockname()[:2]
-        with listening(host, port + 1 if port < _MAX_PORT else 0) as beside:
-            self._app.state.archived.port = beside.getsockname()[1]
-            self.run(sockets=[listener, beside])
+    def serve_on(self, listener: socket.socket, beside: socket.socket) -> None:
+        """Serve there until the end; archived pages `beside`."""
+        self._app.state.archived.port = beside.getsockname()[1]
+        self.run(sockets=[listener, beside])
 
     async def _by_port(self, scope: Scope, receive: Receive, send: Send) -> None:
         archived = self._app.state.archived
@@ -72,6 +70,15 @@ class PageServer(uvicorn.Server):
         finally:
             for sign, handler in before.items():
                 signal.signal(sign, handler)
+
+
+def listening_beside(listener: socket.socket) -> socket.socket:
+    """A socket that listens at the same address, on the next port that is free, or on any."""
+    host, port = listener.getsockname()[:2]
+    try:
+        return listening(host, port + 1)
+    except InputError:
+        return listening(host, 0)
 
 
 def listening(host: str, port: int) -> socket.socket:
