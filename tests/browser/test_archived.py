@@ -137,9 +137,14 @@ def watched(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Itera
         yield watched, address
 
 
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def tab(browser: Browser, watched: tuple[Watched, str], request: pytest.FixtureRequest) -> Iterator[Page]:
+@pytest.fixture
+def tab(browser: Browser, watched: tuple[Watched, str]) -> Iterator[Page]:
     """A tab that may ask the two origins alone."""
+    yield from opened(browser, watched, viewport=DESKTOP)
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def any_tab(browser: Browser, watched: tuple[Watched, str], request: pytest.FixtureRequest) -> Iterator[Page]:
     yield from opened(browser, watched, viewport=request.param)
 
 
@@ -161,16 +166,16 @@ def opened(browser: Browser, watched: tuple[Watched, str], may_try: bool = False
     assert may_try or wrong == []
 
 
-def test_a_page_is_shown_with_its_parts(tab: Page) -> None:
-    tab.goto(f"/archived?url={HOME}&time=2023")
-    frame = tab.frame_locator("#archived")
+def test_a_page_is_shown_with_its_parts(any_tab: Page) -> None:
+    any_tab.goto(f"/archived?url={HOME}&time=2023")
+    frame = any_tab.frame_locator("#archived")
     expect(frame.get_by_role("heading")).to_have_css("color", "rgb(0, 0, 128)")
     boat = frame.get_by_alt_text("a boat")
     assert boat.evaluate("image => image.naturalWidth") == 120
-    expect(tab.get_by_text("1 of 5 parts is not in the archive")).to_be_visible()
-    assert findings(tab) == []
-    assert tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert tab.locator("h1").count() == 1
+    expect(any_tab.get_by_text("1 of 5 parts is not in the archive")).to_be_visible()
+    assert findings(any_tab) == []
+    assert any_tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert any_tab.locator("h1").count() == 1
 
 
 def test_the_bar_follows_the_frame(tab: Page) -> None:
@@ -205,11 +210,11 @@ def test_as_a_browser_showed_it_and_as_it_was_sent(tab: Page) -> None:
 @pytest.mark.parametrize(
     "target", [f"/archived/dates?url={HOME}", f"/archived/changes?url={HOME}", "/archived?url=http://n.org/"]
 )
-def test_dates_and_changes_are_accessible_and_fit(tab: Page, target: str) -> None:
-    tab.goto(target)
-    assert findings(tab) == []
-    assert tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert tab.locator("h1").count() == 1
+def test_dates_and_changes_are_accessible_and_fit(any_tab: Page, target: str) -> None:
+    any_tab.goto(target)
+    assert findings(any_tab) == []
+    assert any_tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert any_tab.locator("h1").count() == 1
 
 
 def test_two_dates_are_compared(tab: Page) -> None:

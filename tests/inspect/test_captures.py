@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import random
@@ -347,6 +348,20 @@ def test_the_dates_of_a_page(looked_up: Captures) -> None:
         row = looked_up.nearest("https://b.org/a", T + days * DAY)
         assert row == times[wanted].capture
     looked_up.close()
+
+
+def test_a_content_that_blows_up_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_CONTENT_BYTES", 9_999)
+    bomb = gzip.compress(bytes(10_000))
+    with CapturedCrawl(tmp_path / "crawl") as crawl:
+        crawl.put(A, T, bomb, more="Content-Encoding: gzip\r\n")
+    captures = Captures(tmp_path / "crawl")
+    captures.update()
+    row = captures.nearest(A, T)
+    assert row is not None
+    with pytest.raises(CrawlFolderError, match="when unpacked"):
+        captures.content(row)
+    captures.close()
 
 
 def test_a_content_that_is_not_packed_as_it_says_is_shown_as_it_is(looked_up: Captures) -> None:

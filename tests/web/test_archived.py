@@ -253,8 +253,9 @@ def test_what_differs_between_two_dates(shown: Shown) -> None:
 
 def test_screenshots_are_pictures_in_the_results(shown: Shown) -> None:
     shown.client.get("/archived", params={"url": APP})  # the archive has been read by now
-    page = shown.client.get("/?q=harbour").text
-    assert "/archived/picture?" not in page, "the search knows of the page as it was sent"
+    assert "/archived/picture?" not in shown.client.get("/?q=ferry").text
+    page = shown.client.get("/?q=app").text
+    assert '<img src="/archived/picture?url=http%3A%2F%2Fa.org%2Fapp" alt="" loading="lazy"' in page
     picture = shown.client.get("/archived/picture", params={"url": APP})
     assert (picture.content, picture.headers["content-type"]) == (SCREEN, "image/png")
     assert picture.headers["cross-origin-resource-policy"] == "same-origin"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.answers.answer import charset_in, media_type
+from orienteer.answers.body import BodyTooLargeError
 from orienteer.answers.headers import Headers
 from orienteer.answers.sniffing import sniffed_type
 from orienteer.errors import CrawlFolderError
@@ -32,6 +33,7 @@ from orienteer.store.folder_view import FolderView
 from orienteer.url import canonical_url
 from orienteer.warc.http_message import Message, content_of, resource_of, response_of
 from orienteer.warc.records import Reading, Record, bare_uri, records
+from orienteer.wording import plain
 
 MAX_CONTENT_BYTES = 64 << 20  # unpacked
 _KINDS = ("response", "revisit", "resource")
@@ -188,7 +190,10 @@ class Captures:
         message = _message_of(record)
         if message is None:
             return None
-        content = content_of(message, MAX_CONTENT_BYTES)
+        try:
+            content = content_of(message, MAX_CONTENT_BYTES)
+        except BodyTooLargeError as error:
+            raise CrawlFolderError(f"{plain(row.url, 200)}: {error}") from None
         nosniff = "nosniff" in (message.headers.get("x-content-type-options") or "").lower()
         kind = sniffed_type(message.headers.get("content-type") or "", nosniff, content)
         return ArchivedContent(

@@ -26,7 +26,6 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from orienteer.answers.answer import location_of
-from orienteer.answers.body import BodyError
 from orienteer.answers.sniffing import is_xml
 from orienteer.errors import OrienteerError
 from orienteer.extract.charset import decoded
@@ -117,7 +116,7 @@ class ArchivedOrigin:
             return _response(None, _note(404, "This is no longer open", line))
         try:
             part = self._part(view, address, request.headers.get("sec-fetch-dest", ""))
-        except (OrienteerError, BodyError) as error:
+        except OrienteerError as error:
             part = _note(409, "This cannot be read", plain(str(error), 500))
         return _response(view, part, is_outer=address.kind in (SHOWN, SENT))
 
