@@ -297,6 +297,20 @@ def test_with_a_token_only_those_who_have_it_begin_a_view(shown: Shown) -> None:
         assert "frame-ancestors http://crawl.example:1234;" in answer.headers["content-security-policy"]
 
 
+def test_an_address_of_ipv6_is_called_by_name(shown: Shown) -> None:
+    page = shown.client.get("/archived", params={"url": HOME}, headers={"Host": "[::1]:1234"})
+    port = shown.app.state.archived.port
+    assert frame_in(page.text).startswith(f"http://localhost:{port}/")
+    answer = httpx.get(frame_in(page.text).replace("localhost", "127.0.0.1"), trust_env=False)
+    assert "frame-ancestors" not in answer.headers["content-security-policy"]
+    app = create_app(shown.app.state.crawl.path, token=TOKEN, only_this_machine=False)
+    with served(Path(), app=app) as address, client_of(address) as client:
+        said = {"Host": "[2001:db8::1]:80", "Authorization": b"Bearer " + TOKEN.encode()}
+        answer = client.get("/archived", params={"url": HOME}, headers=said)
+        assert answer.status_code == 400
+        assert "by a name" in answer.text
+
+
 def test_behind_a_web_server_the_other_origin_is_named(shown: Shown) -> None:
     folder = shown.app.state.crawl.path
     app = create_app(folder, archived_at="https://archive.example.org/")

@@ -195,9 +195,10 @@ def _response(view: View | None, part: _Part, is_outer: bool = True) -> Response
 
 def policy(view: View | None, is_outer: bool) -> str:
     """What the browser is told of a page. In frames of pages nobody knows the names of those around them."""
-    here = "'none'" if view is None else "'self'" if "[" in view.own else view.address
+    here = "'none'" if view is None else view.address
     loaded = " ".join(f"{kind}-src {here} data:;" for kind in ("img", "media", "font", "object"))
-    around = f" frame-ancestors {view.pages};" if view is not None and is_outer else ""
+    is_named = view is not None and is_outer and "[" not in view.pages  # IPv6 addresses cannot be named there
+    around = f" frame-ancestors {view.pages};" if view is not None and is_named else ""
     return (
         f"sandbox; default-src 'none'; script-src 'none'; connect-src 'none'; {loaded} frame-src {here}; "
         f"style-src {here} data: 'unsafe-inline'; form-action 'none'; base-uri 'none';{around}"

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from orienteer.errors import InputError
 from orienteer.web.archived.origin import ArchivedOrigin
 from orienteer.web.archived.views import View, Views, origin_of
+from orienteer.web.security import is_loopback, name_of
 from orienteer.web.served_archive import ServedArchive
 
 _ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?/?")
@@ -29,9 +30,12 @@ class ArchivedPages:
     def begin_view(self, request: Request) -> View:
         """Of whoever asks: the other origin has the name by which these pages are known there, and another port."""
         scheme, host = request.url.scheme, request.headers.get("host", "")
-        pages, own = origin_of(scheme, host), self._at or origin_of(scheme, host, self.port)
+        named = "localhost" if host.startswith("[") and is_loopback(name_of(host)) else host
+        pages, own = origin_of(scheme, host), self._at or origin_of(scheme, named, self.port)
         if pages is None or own is None or pages == own:
             raise InputError("Archived pages can only be shown where the server has a name and a second port.")
+        if "[" in own:  # a content security policy cannot name such an address
+            raise InputError("Archived pages cannot be shown at an IPv6 address: open these pages by a name.")
         return self.views.begin(pages, own)
 
 
