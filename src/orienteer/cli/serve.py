@@ -23,6 +23,12 @@ def serve(
         metavar="FILE",
         help="Show this comparison, too: what `compare --json` printed; may be repeated.",
     ),
+    archived_at: str | None = typer.Option(
+        None,
+        "--archived-at",
+        metavar="ORIGIN",
+        help="Where browsers find archived pages, if a web server stands in front: an origin of its own.",
+    ),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
     json: bool = typer.Option(False, "--json", help="Print where they are as JSON, then serve."),
 ) -> None:
@@ -34,7 +40,7 @@ def serve(
 
     Example: [bold]orienteer serve example.org-crawl --open[/bold]
     """
-    show(folder, host, port, token, compare, open_browser, json)
+    show(folder, host, port, token, compare, archived_at, open_browser, json)
 
 
 def show(
@@ -43,6 +49,7 @@ def show(
     port: int = 8765,
     token: str | None = None,
     comparisons: Sequence[Path] = (),
+    archived_at: str | None = None,
     open_browser: bool = False,
     json: bool = False,
 ) -> None:
@@ -55,7 +62,7 @@ def show(
     from orienteer.web.app import create_app
     from orienteer.web.comparisons import read_comparison
     from orienteer.web.security import MIN_TOKEN_CHARS, is_loopback
-    from orienteer.web.server import PageServer, listening
+    from orienteer.web.server import PageServer, listening, listening_beside
 
     FolderView.open(folder).close()  # says in one line where there is none
     for path in comparisons:
@@ -70,12 +77,15 @@ def show(
     if token is None and not only_this_machine:
         raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
     known = secrets.token_urlsafe(18) if token == "auto" else token
-    with listening(host, port) as listener:
-        app = create_app(folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons)
+    with listening(host, port) as listener, listening_beside(listener) as beside:
+        app = create_app(
+            folder, token=known, only_this_machine=only_this_machine, comparisons=comparisons, archived_at=archived_at
+        )
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={quote(known, safe='')}" if known else "")
         if json:
-            display.print_json({"folder": str(folder), "address": address, "port": listener.getsockname()[1]})
+            ports = {"port": listener.getsockname()[1], "archived_port": beside.getsockname()[1]}
+            display.print_json({"folder": str(folder), "address": address, **ports})
         else:
             print(f"{folder} is shown at {address}\nCtrl-C ends it.")
         sys.stdout.flush()
@@ -84,7 +94,7 @@ def show(
 
             webbrowser.open(address)
         try:
-            PageServer(app).run(sockets=[listener])
+            PageServer(app).serve_on(listener, beside)
         finally:
             app.state.crawl.close()
             process = app.state.watch.started_here()

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from isal import igzip_lib
-
 from orienteer.progress import Progress, silent
 from orienteer.store.archive import Archive, ArchiveEnd, Position
+from orienteer.store.archive_members import whole_members
 from orienteer.store.record import page_of
 
-_MAGIC = b"\x1f\x8b\x08"
-_STEP_BYTES = 1 << 16
-_MAX_RECORD_BYTES = 64 << 20  # unpacked: more than any crawl keeps of a page
 _OTHER = 0  # in place of the hash of a URL: a record that is no response
 
 
@@ -82,43 +77,15 @@ class ArchiveScan:
 
 def whole_records(path: Path, number: int) -> Iterator[FoundRecord]:
     """The records of a file that are whole, in order."""
-    if path.stat().st_size == 0:
-        return
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        offset = data.find(_MAGIC)
-        while offset >= 0:
-            size_bytes = _member_bytes(data, offset)
-            found = None if size_bytes is None else _record(data, Position(number, offset, size_bytes))
-            if found is not None:
-                yield found
-            offset = data.find(_MAGIC, offset + (1 if size_bytes is None else size_bytes))
-
-
-def _member_bytes(data: mmap.mmap, offset: int) -> int | None:
-    """How many bytes the gzip member has that begins here; None where there is none that is whole."""
-    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
-    place, n_bytes = offset, 0
-    try:
-        while not decoder.eof:
-            chunk = data[place : place + _STEP_BYTES] if decoder.needs_input else b""
-            if decoder.needs_input and not chunk:
-                return None
-            place += len(chunk)
-            n_bytes += len(decoder.decompress(chunk, 1 << 20))
-            if n_bytes > _MAX_RECORD_BYTES:
-                return None
-    except (igzip_lib.IsalError, EOFError, ValueError):  # type: ignore[misc]  # isal says it were an instance
-        return None
-    return place - len(decoder.unused_data) - offset
-
-
-def _record(data: mmap.mmap, place: Position) -> FoundRecord | None:
-    member = data[place.offset : place.offset + place.size_bytes]
-    try:
-        page = page_of(member)
-    except ValueError as error:
-        return FoundRecord(place, "", 0.0) if str(error) == "no response" else None
-    return FoundRecord(place, page.url, page.time)
+    for member in whole_members(path):
+        place = Position(number, member.offset, len(member.packed))
+        try:
+            page = page_of(member.packed)
+        except ValueError as error:
+            if str(error) == "no response":
+                yield FoundRecord(place, "", 0.0)
+        else:
+            yield FoundRecord(place, page.url, page.time)
 
 
 def _hash_of(url: str) -> int:

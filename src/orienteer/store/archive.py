@@ -136,17 +136,18 @@ class Archive:
 
     def read_record(self, position: Position) -> tuple[bytes, ArchivedPage]:
         """The record as it stands in the file, a gzip member, and the page in it."""
-        return self._read(position, page_of)
+        return self.read_as(position, page_of)
 
     def read_resource(self, position: Position) -> tuple[bytes, Resource]:
         """The same for what was made of a page."""
-        return self._read(position, resource_of)
+        return self.read_as(position, resource_of)
 
     def read_part(self, position: Position) -> tuple[bytes, tuple[ArchivedPage, bool]]:
         """The same for what a page is shown with, and whether it is a revisit: its body stands elsewhere then."""
-        return self._read(position, page_or_revisit_of)
+        return self.read_as(position, page_or_revisit_of)
 
-    def _read(self, position: Position, reading: Callable[[bytes], _Read]) -> tuple[bytes, _Read]:
+    def read_as(self, position: Position, reading: Callable[[bytes], _Read]) -> tuple[bytes, _Read]:
+        """The record, and what `reading` makes of it; a ValueError of that says that it is damaged."""
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"
         with explained(self.path(position.file)):
             member = self._member_at(position)

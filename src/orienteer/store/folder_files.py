@@ -12,6 +12,7 @@
     ranks.npz         what its pages are worth, inside and in the whole web; derived
     estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
     index/            what a search looks things up in (see `search/`); derived, has a lock of its own
+    captures/         where the records of the archive stand, by URL (see `capture_table`); derived
     outside/          the pages around it that were looked at for that: a folder like this one, links only
     survey/           the pages outside that a survey needed, and what it measured: a folder like this one
     log.jsonl         what happened, an object a line (see `log`); never the truth

@@ -11,10 +11,11 @@ from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from orienteer import __version__
+from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import compare, crawl, details, map, outside, search
+from orienteer.web.pages import archived, compare, crawl, details, map, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -34,7 +35,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details)
+PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived)
 
 
 def create_app(
@@ -43,11 +44,13 @@ def create_app(
     token: str | None = None,
     only_this_machine: bool = True,
     comparisons: Iterable[Path] = (),
+    archived_at: str | None = None,
 ) -> FastAPI:
     """The pages of a crawl folder. Its crawl is `app.state.crawl`; close that when the server has ended.
 
     With a `token` they are shown to those who have it. Unless `only_this_machine` is served, there must be one.
-    `comparisons` are files to show beside those in the folder.
+    `comparisons` are files to show beside those in the folder. `archived_at` is the origin at which browsers find
+    archived pages; by default the next port of the host that they ask.
     """
     app = FastAPI(
         title="Orienteer",
@@ -58,6 +61,7 @@ def create_app(
         openapi_url="/api/openapi.json",
     )
     app.state.crawl = ServedCrawl(Path(folder))
+    app.state.archived = ArchivedPages(app.state.crawl.archive, only_this_machine, archived_at)
     app.state.map = KeptMap(Path(folder))
     app.state.comparisons = Comparisons(Path(folder), comparisons)
     app.state.watch = CrawlWatch(Path(folder))

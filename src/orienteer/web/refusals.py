@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.web.rendering import render, wants_part
+from orienteer.web.served_archive import StillReadingError
 from orienteer.wording import plain
 
 API = "/api/"
@@ -32,6 +33,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     422: {"model": Refusal, "description": "A value is missing, or not of its kind"},
 }
 _MAX_CHARS = 500
+_AGAIN_S = "3"
 
 
 def refusal(request: Request, status: int, line: str, ask: bool = False) -> Response:
@@ -51,7 +53,11 @@ def add_refusals(app: FastAPI) -> None:
 
 
 async def _of_error(request: Request, error: Exception) -> Response:
-    """A value that cannot be used, or a crawl folder that cannot be read as it is now."""
+    """A value that cannot be used, or a crawl folder that cannot be read as it is now, or not yet."""
+    if isinstance(error, StillReadingError):
+        answer = refusal(request, 503, str(error))
+        answer.headers["Retry-After"] = answer.headers["Refresh"] = _AGAIN_S
+        return answer
     return refusal(request, 409 if isinstance(error, CrawlFolderError) else 400, str(error))
 
 

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 from orienteer.graph.proved import percent
 from orienteer.url import host_of
+from orienteer.web.archived.addresses import time_text
 from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, duration, moment, plain, size, time_left, visible
 
@@ -76,6 +77,7 @@ def _environment() -> Environment:
         "counted": counted,
         "duration": duration,
         "moment": moment,
+        "archive_time": time_text,
         "size": size,
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "percent": _percent,

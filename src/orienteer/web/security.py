@@ -3,7 +3,7 @@
     Host      a name of this machine, where only this machine is served: other sites cannot have their names lead here
               and read what is answered (DNS rebinding)
     token     where others may connect: as `Authorization: Bearer`, or once as `?token=`, kept in a cookie from then on
-    Origin    of what changes something (POST): these pages, and no others
+    Origin    of what changes something (POST), and of what is asked for as data (/api/): these pages, and no others
     length    of addresses and bodies, whether or not they say how long they are
 
 The pages show what strangers wrote. It is escaped; and should that fail once, the browser is told to run nothing but
@@ -24,12 +24,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orienteer.web.refusals import refusal
+from orienteer.web.refusals import API, refusal
 from orienteer.web.wrong_tokens import WrongTokens
 
 MAX_TARGET_BYTES = 8_192
 MAX_BODY_BYTES = 65_536
 MIN_TOKEN_CHARS = 16
+FRAMED = "framed"  # what a page may show in a frame, in the state of its request; nothing, where it is not there
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _OPEN_TO_ALL = "/static/"  # so that the page which asks for the token can be seen
 _HEADERS = {
@@ -93,14 +94,15 @@ class Guard:
 
     def _refused(self, request: Request) -> Response | None:
         scope, headers = request.scope, request.headers
-        if self._only_this_machine and not is_loopback(_name_of(headers.get("host", ""))):
+        if self._only_this_machine and not is_loopback(name_of(headers.get("host", ""))):
             return refusal(request, 421, "This server answers to the names of this machine only, such as localhost.")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET_BYTES:
             return refusal(request, 414, f"The address is too long; at most {MAX_TARGET_BYTES:,} bytes are read.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
             return _too_large(request)
-        if request.method not in _SAFE_METHODS and not _is_from_here(request):
+        is_data = request.url.path.startswith(API) and headers.get("sec-fetch-dest", "document") != "document"
+        if (is_data or request.method not in _SAFE_METHODS) and not _is_from_here(request):
             return refusal(request, 403, "This can be asked for by the pages of this server only.")
         return None
 
@@ -141,6 +143,7 @@ class _Sender:
     """Sends an answer on, with the headers that all of them have."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope = scope
         self._is_static = scope["path"].startswith(_OPEN_TO_ALL)
         self._send = send
         self.has_begun = False
@@ -151,6 +154,8 @@ class _Sender:
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers[name] = value
+            if framed := self._scope.get("state", {}).get(FRAMED):
+                headers["Content-Security-Policy"] += f"; frame-src {framed}"
             headers.setdefault("Cache-Control", "no-cache" if self._is_static else "no-store")
         await self._send(message)
 
@@ -192,7 +197,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _name_of(host: str) -> str:
+def name_of(host: str) -> str:
     """The name in a Host header, without its port."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdigit() else host

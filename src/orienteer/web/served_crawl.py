@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.lock import holder_of
+from orienteer.web.served_archive import ServedArchive
 
 if TYPE_CHECKING:
     from orienteer.search.search_index import SearchIndex
@@ -37,6 +38,7 @@ class ServedCrawl:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ending = threading.Event()
+        self.archive = ServedArchive(path, self.ending)
         self._lock = threading.Lock()
         self._lease: _Lease | None = None
 
@@ -58,6 +60,7 @@ class ServedCrawl:
 
     def close(self) -> None:
         self.ending.set()
+        self.archive.close()
         with self._lock:
             self._retire()
 

@@ -11,6 +11,7 @@ from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 
 from orienteer.errors import InputError
 from orienteer.web.served_crawl import ServedCrawl
@@ -21,12 +22,17 @@ _PATIENCE_S = 2  # for answers under way, when the server is to end
 
 
 class PageServer(uvicorn.Server):
-    """Ends in good order on Ctrl-C and SIGTERM, and tells answers without an end to come to one."""
+    """Ends in good order on Ctrl-C and SIGTERM, and tells answers without an end to come to one.
+
+    It listens on two ports: archived pages have one of their own (see `archived/origin`), and so an origin.
+    """
 
     def __init__(self, app: FastAPI) -> None:
+        self._app = app
         super().__init__(
             uvicorn.Config(
-                app,
+                self._by_port,
+                interface="asgi3",
                 log_level="warning",
                 access_log=False,
                 server_header=False,
@@ -37,6 +43,16 @@ class PageServer(uvicorn.Server):
         crawl = app.state.crawl
         assert isinstance(crawl, ServedCrawl)
         self._crawl = crawl
+
+    def serve_on(self, listener: socket.socket, beside: socket.socket) -> None:
+        """Serve there until the end; archived pages `beside`."""
+        self._app.state.archived.port = beside.getsockname()[1]
+        self.run(sockets=[listener, beside])
+
+    async def _by_port(self, scope: Scope, receive: Receive, send: Send) -> None:
+        archived = self._app.state.archived
+        is_archived = (scope.get("server") or ("", None))[1] == archived.port
+        await (archived.origin if is_archived else self._app)(scope, receive, send)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._crawl.ending.set()
@@ -54,6 +70,15 @@ class PageServer(uvicorn.Server):
         finally:
             for sign, handler in before.items():
                 signal.signal(sign, handler)
+
+
+def listening_beside(listener: socket.socket) -> socket.socket:
+    """A socket that listens at the same address, on the next port that is free, or on any."""
+    host, port = listener.getsockname()[:2]
+    try:
+        return listening(host, port + 1)
+    except InputError:
+        return listening(host, 0)
 
 
 def listening(host: str, port: int) -> socket.socket:

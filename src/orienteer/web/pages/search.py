@@ -86,6 +86,8 @@ def search_page(
         with crawl.searching() as index:
             values |= {"n_pages": index.n_pages, "has_global_rank": index.has_global_rank, "line": ""}
             values |= _found(index, q, rank, page, seen_from)
+        if values["results"]:
+            values["pictured"] = crawl.archive.have_views([hit.url for hit in values["results"].hits])
     except CrawlFolderError as error:
         values |= {"n_pages": 0, "has_global_rank": False, "line": str(error), "results": None}
     return render(request, "_parts/found.html" if wants_part(request) and q else "search.html", **values)

@@ -1,0 +1,1 @@
+"""Archived pages as they looked, on an origin of their own."""
