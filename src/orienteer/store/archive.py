@@ -29,8 +29,10 @@ from orienteer.store.failures import damaged, explained
 from orienteer.store.record import (
     ArchivedPage,
     ArchivedResponse,
+    Described,
     Resource,
     Revisited,
+    description_of,
     page_of,
     resource_of,
     response_record,
@@ -134,6 +136,10 @@ class Archive:
     def read_resource(self, position: Position) -> tuple[bytes, Resource]:
         """The same for what was made of a page."""
         return self._read(position, resource_of)
+
+    def read_described(self, position: Position) -> tuple[bytes, Described]:
+        """A record of any kind, and what an index says of it."""
+        return self._read(position, description_of)
 
     def _read(self, position: Position, reading: Callable[[bytes], _Read]) -> tuple[bytes, _Read]:
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"
