@@ -198,7 +198,7 @@ def description_of(member: bytes) -> Described:
     if kind == WarcRecordType.revisit:
         earlier = headers.get("WARC-Refers-To-Target-URI") or "", headers.get("WARC-Refers-To-Date") or ""
     digest, time = headers.get("WARC-Payload-Digest") or "", record.record_date.timestamp()
-    return Described(kind.name, url, date, time, status, content_type, digest, earlier)
+    return Described(headers.get("WARC-Type") or "", url, date, time, status, content_type, digest, earlier)
 
 
 def warcinfo_record(file_name: str) -> bytes:
