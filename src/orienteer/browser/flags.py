@@ -50,6 +50,7 @@ _CHEAP = (
         "SitePerProcess",
         "SpareRendererForSitePerProcess",
         "BackForwardCache",
+            "PaintHolding",
         "Prerender2",
         "Translate",
         "MediaRouter",

@@ -1,11 +1,11 @@
-// One step further down: says how much there is, and starts to ask for more. Time passes afterwards.
-(before, asks) => {
-  const WORDS = /^\W*((load|show|see|view|read) (\d+ )?more|more (results|items|posts|articles|entries)|weitere (\w+ )?(laden|anzeigen)|mehr (\w+ )?(laden|anzeigen)|(charger|afficher|voir) (plus|la suite)|(cargar|mostrar|ver) más|(carregar|mostrar|ver) mais|(carica|mostra|vedi) altr[oi]|meer (laden|tonen|weergeven)|(ladda|visa) fler|(załaduj|pokaż) więcej|(показать|загрузить) (ещ[её]|больше)|もっと(見る|読み込む|表示)|さらに(表示|読み込む)|加载更多|查看更多|顯示更多|載入更多|더 ?보기)/iu;
+// One step further down: says how much there is, and asks for more, which comes when time passes.
+async (before, asks) => {
+  const WORDS = /^\W*((load|show|see|view|read) (\d+ )?more|more (results|items|posts|articles|entries)|weitere (\S+ )?(laden|anzeigen)|mehr (\S+ )?(laden|anzeigen)|(charger|afficher|voir) (plus|la suite)|(cargar|mostrar|ver) más|(carregar|mostrar|ver) mais|(carica|mostra|vedi) altr[oi]|meer (laden|tonen|weergeven)|(ladda|visa) fler|(załaduj|pokaż) więcej|(показать|загрузить) (ещ[её]|больше)|もっと(見る|読み込む|表示)|さらに(表示|読み込む)|加载更多|查看更多|顯示更多|載入更多|더 ?보기)/iu;
   const NAMES = /(^|[-_\s])(load|show)-?_?more([-_\s]|$)/i;
   const scroller = () => {
     const page = document.scrollingElement;
-    if (page && page.scrollHeight > innerHeight + 1) return page;
-    let best = page, most = 1;
+    let best = page, most = page ? page.scrollHeight - innerHeight : 0;
+    if (most > innerHeight) return page;
     for (const element of document.querySelectorAll('main,section,div,ul,ol')) {
       const hidden = element.scrollHeight - element.clientHeight;
       if (hidden > most && element.clientHeight > innerHeight / 3 && /auto|scroll/.test(getComputedStyle(element).overflowY)) {
@@ -35,20 +35,17 @@
   const list = scroller();
   const links = document.querySelectorAll('a[href]').length, elements = document.querySelectorAll('*').length;
   const now = list ? [list.scrollHeight, links, elements] : [0, 0, 0];
-  if (before && now.every((value, i) => value <= before[i])) return { now, more: false, steps: 0 };
+  if (before && now.every((value, i) => value <= before[i])) return { now, more: false };
   const button = all.find(isMore);
   const height = list === document.scrollingElement ? innerHeight : list ? list.clientHeight : 0;
   const left = list ? list.scrollHeight - height - list.scrollTop : 0;
-  if (!button && left <= 1) return { now, more: false, steps: 0 };
-  if (!asks) return { now, more: true, steps: 0 };
+  if (!button && left <= 1) return { now, more: false };
+  if (!asks) return { now, more: true };
   const steps = Math.min(40, Math.ceil(left / Math.max(100, height)));
-  const go = async () => {
-    for (let i = 1; i <= steps; i++) {
-      list.scrollTop = i === steps ? list.scrollHeight : list.scrollTop + height;
-      await new Promise((done) => setTimeout(done, 50));
-    }
-    if (button) button.click();
-  };
-  go();
-  return { now, more: true, steps: steps + 1 };
+  for (let i = 1; i <= steps; i++) {
+    list.scrollTop = i === steps ? list.scrollHeight : list.scrollTop + height;
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+  if (button) button.click();
+  return { now, more: true };
 }

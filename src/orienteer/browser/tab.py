@@ -1,9 +1,10 @@
 """One page in the browser, from its document to what it shows.
 
 The page's time is virtual: timers pass at once, and while the owner looks for an answer no time passes at all. So what
-a page shows does not depend on how fast the machine is or the web. First the page gets `time_s`; then, step by step,
-its end is scrolled to while there comes more. In the end it is looked at from a world of its own, which the page's
-scripts cannot reach.
+a page shows does not depend on how fast the machine is or the web. Nothing is drawn while it passes, but pages wait for
+frames, too; so it comes in slices, with a frame after each. First the page gets `time_s`; then, step by step, its end
+is scrolled to while there comes more. In the end it is looked at from a world of its own, which the page's scripts
+cannot reach.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,20 @@ MAX_ELEMENTS = 500_000
 _MAX_DIALOGS = 20
 _MAX_ROUTES = 1_000
 _STARVED_TASKS = 5_000  # after so many tasks in a row time goes on
-_STEP_S = 1.0  # of the page's time, for what a step brings
-_SCROLL_STEP_S = 0.05  # as in more.js
+_SLICES = (0.02, 0.08, 0.2, 0.7)  # of a page's time
+_MORE_S = 0.5  # for what came by the last frame
+_MAX_MORE = 10
+_STEP_SLICES_S = (0.3, 0.7)  # of the page's time, for what a step brings
+_FRAME_S = 0.25  # of real time, in which it is drawn; or else
+_PUT_OFF_S = 0.05  # of the page's time go by
+_MAX_PUT_OFF = 20  # where it is not drawn at all, it has to do without
 _GRACE_S = 10.0  # for a last look at a page that was stopped
 _QUIET_S = 5.0  # in which nothing has happened though time should pass: it will not
 _QUIET_CPU_S = 0.02
 
-_SCRIPTS = {name: Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("look", "more")}
+_SCRIPTS = {
+    name: Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("look", "more", "frame")
+}
 _LAST_LOOK = frozenset({"time", "cpu", "left"})  # troubles after which the page can still be looked at
 
 
@@ -63,8 +71,11 @@ class Tab:
         self._redirect = ""
         self._routes: dict[str, None] = {}
         self._windows: dict[str, None] = {}
+        self._leads_to: set[str] = set()  # where the main frame has begun to go
         self._n_requests = self._n_refused = self._n_failed = self._n_bytes = self._n_dialogs = 0
+        self._n_asked = 0  # with what was refused
         self._still_growing = False
+        self._has_frames = True
         self._wall_s = self._quiet_s = self._quiet_cpu_s = 0.0
 
     # -- its life ---------------------------------------------------------------------------------------------------
@@ -98,8 +109,8 @@ class Tab:
         await self._open()
         self._tell("Page.navigate", {"url": self.job.url})
         await self._shown
-        await self._pass(self.job.time_s)
         world = await self._world()
+        await self._live(world, [share * self.job.time_s for share in _SLICES])
         if not self._redirect and not self.trouble:
             await self._grow(world)
         seen = await self._look(world)
@@ -141,6 +152,34 @@ class Tab:
         await self._time_passed
         self._time_passed = None
 
+    async def _live(self, world: int, slices_s: Sequence[float]) -> None:
+        """Let time pass with frames in between, and a little more while they make the page ask for more."""
+        for seconds in slices_s:
+            await self._pass_with_frame(world, seconds)
+        for _ in range(_MAX_MORE):
+            n_before = self._n_asked
+            await self._pass_with_frame(world, _MORE_S)
+            if self._n_asked == n_before:
+                return
+
+    async def _pass_with_frame(self, world: int, seconds: float) -> None:
+        """Let time pass, and have the page drawn meanwhile or afterwards. The browser may put that off for a while of
+        the page's time: then that goes on."""
+        if not self._has_frames or self._redirect or self.trouble:
+            await self._pass(seconds)
+            return
+        frame = asyncio.ensure_future(self._run("frame", world))
+        try:
+            await self._pass(seconds)
+            for _ in range(_MAX_PUT_OFF):
+                if (await asyncio.wait({frame}, timeout=_FRAME_S))[0]:
+                    frame.result()
+                    return
+                await self._pass(_PUT_OFF_S)
+            self._has_frames = False
+        finally:
+            frame.cancel()
+
     def _enough(self) -> None:
         """No more time is needed."""
         if self._time_passed is not None and not self._time_passed.done():
@@ -159,7 +198,7 @@ class Tab:
                 self._still_growing = True
                 return
             before = said["now"]
-            await self._pass(_STEP_S + said["steps"] * _SCROLL_STEP_S)
+            await self._live(world, _STEP_SLICES_S)
 
     async def _world(self) -> int:
         params = {"frameId": self.target, "worldName": "look"}
@@ -167,7 +206,7 @@ class Tab:
 
     async def _look(self, world: int) -> Params:
         seen: Params = await self._run("look", world, MAX_DOM_LENGTH, MAX_ELEMENTS)
-        seen["hashRoutes"] = seen["hasHashLinks"] and await self._hears_of_routes(world)
+        seen["hashRoutes"] = seen["hasHashLinks"] and await self._hears_of_routes()
         return seen
 
     async def _last_look(self) -> Params | None:
@@ -181,9 +220,9 @@ class Tab:
                 return seen
         return None
 
-    async def _hears_of_routes(self, world: int) -> bool:
-        """Whether the window listens to changes of the fragment."""
-        window = await self._call("Runtime.evaluate", {"expression": "window", "contextId": world})
+    async def _hears_of_routes(self) -> bool:
+        """Whether the page's window listens to changes of the fragment."""
+        window = await self._call("Runtime.evaluate", {"expression": "self"})
         params = {"objectId": window["result"]["objectId"]}
         listeners = (await self._call("DOMDebugger.getEventListeners", params)).get("listeners", ())
         return any(listener["type"] in ("hashchange", "popstate") for listener in listeners)
@@ -203,6 +242,7 @@ class Tab:
                 "arguments": [{"value": argument} for argument in arguments],
                 "executionContextId": world,
                 "returnByValue": True,
+                "awaitPromise": True,
             },
         )
         if "exceptionDetails" in result:
@@ -223,6 +263,9 @@ class Tab:
             if params["frameId"] == self.target and params.get("navigationType", "historyApi") == "historyApi":
                 if len(self._routes) < _MAX_ROUTES:
                     self._routes[params["url"]] = None
+        elif method == "Page.frameStartedNavigating":
+            if params["frameId"] == self.target:
+                self._leads_to.add(_without_fragment(params["url"]))
         elif method == "Page.windowOpen":
             self.opened_window(params["url"])
         elif method == "Page.javascriptDialogOpening":
@@ -246,7 +289,7 @@ class Tab:
     def _dialog(self) -> None:
         self._n_dialogs += 1
         self._tell("Page.handleJavaScriptDialog", {"accept": False})
-        if self._n_dialogs >= _MAX_DIALOGS:
+        if self._n_dialogs % _MAX_DIALOGS == 0:
             self._tell("Runtime.terminateExecution")
 
     def asked(self, asked: Asked) -> None:
@@ -254,6 +297,7 @@ class Tab:
         if asked.is_document and asked.frame == self.target:
             self._main_document(asked)
             return
+        self._n_asked += 1
         verdict = requests.verdict(asked, self.job)
         if verdict == requests.PREFLIGHT:
             self._connection.tell("Fetch.fulfillRequest", requests.preflight_answer(asked))
@@ -301,8 +345,9 @@ class Tab:
             self._connection.tell("Fetch.fulfillRequest", requests.main_document(asked, self.job))
             return
         self.refuse(asked, "Aborted")  # with any other reason an error would be shown instead of the page
-        if asked.method != "GET" or _without_fragment(asked.url) == _without_fragment(self.job.url):
-            self._n_refused += 1
+        place = _without_fragment(asked.url)
+        if asked.method != "GET" or place == _without_fragment(self.job.url) or place not in self._leads_to:
+            self._n_refused += 1  # a form, the same page again, a download
         elif not self._redirect:
             self._redirect = asked.url
             self._enough()

@@ -24,6 +24,7 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
+from orienteer.store.part_reading import read_part
 from orienteer.store.record import ArchivedPage
 from orienteer.store.url_numbers import seen_urls
 
@@ -67,6 +68,8 @@ class ArchiveFetcher:
         self._folder.close()
 
     def _answer(self, request: Request) -> Fetched:
+        if request.is_part and (part := self._part(request)) is not None:
+            return part
         page = self._seen.find(request.url)
         row = None if page is None else self._folder.database.page(page)
         if row is None:
@@ -91,6 +94,15 @@ class ArchiveFetcher:
         resource = self._folder.archive.read_resource(rendered.dom)[1]
         return shown_of(resource.body, url) if resource.content_type.startswith("text/html") else None
 
+    def _part(self, request: Request) -> Fetched | None:
+        """What a page was shown with; None where it is no such thing, or is not in the archive."""
+        row = self._folder.database.part(request.url)
+        try:
+            archived = None if row is None else read_part(self._folder.database, self._folder.archive, row)
+        except CrawlFolderError:
+            return None
+        return None if archived is None else archived_answer(request, archived, self.settings)
+
 
 def _unarchived(request: Request, row: PageRow) -> Fetched:
     """What is known of an answer that was not kept."""
@@ -105,9 +117,12 @@ def archived_answer(request: Request, archived: ArchivedPage, settings: FetchSet
     """An archived response as if it had just come, under these settings."""
     headers = Headers(archived.headers)
     outcome, kind = outcome_of(archived.status, headers, request.url), media_type(headers)
-    if outcome is Outcome.OK and not request.any_type and not settings.wants_content(kind, archived.body[:64]):
+    takes_all = request.any_type or request.is_part
+    if outcome is Outcome.OK and not takes_all and not settings.wants_content(kind, archived.body[:64]):
         outcome = Outcome.UNWANTED_TYPE
     max_bytes = settings.max_bytes(kind, settings.max_decoded_bytes)
+    if request.is_part:
+        max_bytes = max(max_bytes, request.max_body_bytes or 0)
     content, outcome, trouble = unpacked_content(archived.body, headers, outcome, max_bytes)
     return Fetched(
         request,

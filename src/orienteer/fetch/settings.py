@@ -21,7 +21,8 @@ _MEDIA_TYPE = re.compile(r"[^\s/;,]+/[^\s/;,]+")
 @dataclass(frozen=True)
 class FetchSettings:
     """`content_types` are the types of pages; others are skipped. `max_document_bytes` is the limit of documents (PDF,
-    Office, EPUB), packed and unpacked, where it is higher than that of pages.
+    Office, EPUB), packed and unpacked, where it is higher than that of pages; `max_part_bytes` that of what pages are
+    shown with (pictures, styles, scripts).
 
     `connect_to` sends every connection to one `host:port`, whatever the URL says: a whole web on loopback.
     `max_redirects` is for whoever follows redirects; a fetch never does. `fetcher` says who fetches: a name, and its
@@ -34,6 +35,7 @@ class FetchSettings:
     max_body_bytes: int = 10 << 20
     max_decoded_bytes: int = 30 << 20
     max_document_bytes: int = 32 << 20
+    max_part_bytes: int = 20 << 20
     max_header_bytes: int = 64 << 10
     max_redirects: int = 10
     accept_language: str = "en, *;q=0.5"
@@ -51,7 +53,7 @@ class FetchSettings:
         for name in ("timeout_s", "connect_timeout_s"):
             if not 0.001 <= getattr(self, name) <= 86_400:
                 raise InputError(f"{name} is {getattr(self, name)}; it must lie between 0.001 seconds and a day")
-        for name in ("max_body_bytes", "max_decoded_bytes", "max_document_bytes", "max_header_bytes"):
+        for name in ("max_body_bytes", "max_decoded_bytes", "max_document_bytes", "max_part_bytes", "max_header_bytes"):
             if not 1 <= getattr(self, name) < 1 << 31:
                 raise InputError(f"{name} is {getattr(self, name)}; it must lie between 1 byte and 2 GiB")
         if self.max_header_bytes > MAX_HEADER_BYTES:

@@ -105,19 +105,15 @@ class Transfer:
         if request.secrets is not None:
             self._set_secrets(request, request.secrets)
         elif request.headers or self._sends_more_headers:
-            more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in request.headers]
-            self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in self._headers_to_send + more])
-            self._sends_more_headers = bool(more)
+            self._send_headers(request.headers)
+            self._sends_more_headers = bool(request.headers)
         self.curl.setopt(pycurl.URL, request.url)
 
     def _set_secrets(self, request: Request, secrets: Secrets) -> None:
         if origin_of(request.url) != secrets.origin:
             raise ValueError(f"what is meant for {secrets.origin} goes nowhere else")
         self.has_sent_secrets = True
-        more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in (*request.headers, *secrets.headers)]
-        named = {line.partition(":")[0].lower() for line in more}
-        own = [line for line in self._headers_to_send if line.partition(":")[0].lower() not in named]
-        self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in own + more])
+        self._send_headers((*request.headers, *secrets.headers))
         self.curl.setopt(pycurl.HEADEROPT, pycurl.HEADER_SEPARATE)  # a proxy is not to see them
         if secrets.form is not None:
             self.curl.setopt(pycurl.POST, 1)
@@ -127,6 +123,13 @@ class Transfer:
             self.curl.setopt(pycurl.SSLKEY_BLOB, secrets.key)
             if secrets.key_password:
                 self.curl.setopt(pycurl.KEYPASSWD, secrets.key_password)
+
+    def _send_headers(self, headers: tuple[tuple[str, str], ...]) -> None:
+        """These, and those that are sent with every request, unless they have the same name."""
+        more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in headers]
+        named = {line.partition(":")[0].lower() for line in more}
+        own = [line for line in self._headers_to_send if line.partition(":")[0].lower() not in named]
+        self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in own + more])
 
     def refused_address(self) -> str | None:
         """With a proxy no connection goes to the page's own address: what can be checked is the URL."""
@@ -152,6 +155,8 @@ class Transfer:
         body = bytes(self._body) if is_kept and not self._refusal else b""
         self._body = bytearray()  # a handle that waits for its next fetch holds nothing of the last one
         max_bytes = self._settings.max_bytes(media_type(headers), self._settings.max_decoded_bytes)
+        if self._request.is_part:
+            max_bytes = max(max_bytes, self._max_body_bytes)
         content, outcome, trouble = unpacked_content(body, headers, outcome, max_bytes)
         detail = trouble or detail
         raw_headers = b"".join(self._lines) if self._headers is not None else b""
@@ -258,7 +263,8 @@ class Transfer:
         if not 200 <= self._status < 300:
             return None
         kind = media_type(headers)
-        if not self._request.any_type and not self._settings.wants(kind):
+        takes_all = self._request.any_type or self._request.is_part
+        if not takes_all and not self._settings.wants(kind):
             if not self._settings.may_want(kind) or headers.get("content-encoding"):
                 return self._refuse(Outcome.UNWANTED_TYPE, kind)
             self._undecided = kind

@@ -149,6 +149,38 @@ class Frontier:
                 *self._heaps(), turn, float(now), float(wait), delay_s is not None, self._connections(), self._now
             )
 
+    def take_turn(self, host: int, now: float) -> int | None:
+        """The turn of a host for something that is no page of the crawl, if the host may be asked now; or None.
+
+        It has one connection more until the turn is given back (`end_turn`).
+        """
+        if not self.politeness.per_host:
+            return 0
+        turn = self._turn(host)
+        state = self._turns[turn]
+        if state["n_open"] >= self.politeness.connections or state["rests_until"] > now:
+            return None
+        state["n_open"] += 1
+        heaps.rest(*self._heaps(), turn, -np.inf, self._connections(), self._now)
+        return turn
+
+    def end_turn(self, turn: int, now: float) -> None:
+        """A request that took a turn has ended: as `release` has it, whosever turn the host has by now."""
+        if self.politeness.per_host:
+            delay_s = float(self.politeness.delay_s)
+            heaps.release(*self._heaps(), turn, float(now), delay_s, False, self._connections(), self._now)
+
+    def turn_free_at(self, host: int) -> float:
+        """From when on the host may be asked; infinity while as many requests are under way as it may have."""
+        if not self.politeness.per_host:
+            return -np.inf
+        state = self._turns[self._turn(host)]
+        return np.inf if state["n_open"] >= self.politeness.connections else float(state["rests_until"])
+
+    def sleeps(self, host: int) -> bool:
+        """Whether the host rests until somebody wakes it."""
+        return self.politeness.per_host and float(self._turns[self._turn(host)]["rests_until"]) == np.inf
+
     def set_delay(self, host: int, delay_s: float) -> None:
         """From now on the host has a delay of its own, such as its robots.txt asks for."""
         if not 0 <= delay_s < float("inf"):

@@ -18,6 +18,7 @@ from orienteer.store.archive import Archive
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
+from orienteer.store.shown_tables import RenderedRow
 from orienteer.store.url_numbers import seen_urls
 from orienteer.store.visits import Revisits
 from orienteer.url import canonical_url
@@ -57,7 +58,8 @@ class PageFacts:
     `seen_as` is the same page under the other of http and https, if only that is known. `host_trouble` is why its host
     was given up, if that is why the page is blocked. `revisits` is what refreshes have seen of it, None if none has.
     `n_unknown_links` of its links are not known (-1: nobody knows how many), and why. `tags` and `fields` are what page
-    hooks added. `walk` is the first walk of the survey, counted from 1, that left the fetched pages here.
+    hooks added. `rendered` is what a browser made of it, if one has looked. `walk` is the first walk of the survey,
+    counted from 1, that left the fetched pages here.
     """
 
     url: str
@@ -79,6 +81,7 @@ class PageFacts:
     walk: int | None = None
     n_unknown_links: int = 0
     why_unknown_links: str = ""
+    rendered: RenderedRow | None = None
     sources: tuple[Source, ...] = ()
     n_sources: int = 0
     tags: tuple[str, ...] = ()
@@ -98,6 +101,7 @@ class PageFacts:
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self)
         del facts["plan"], facts["row"]
+        facts["rendered"] = None if self.rendered is None else _shown(self.rendered)
         facts["revisits"] = None if self.revisits is None else self.revisits._asdict()
         facts |= {"state": self.state.name.lower() if self.state is not None else "unknown", "is_seed": self.is_seed}
         if self.waiting is not None and (self.waiting.priority == float("-inf") or self.waiting.walk is not None):
@@ -158,6 +162,12 @@ def _scope(survey: DatabaseView, plan: CrawlPlan) -> Scope:
     return scope
 
 
+def _shown(rendered: RenderedRow) -> dict[str, Any]:
+    facts = rendered._asdict()
+    del facts["page"], facts["dom"], facts["view"]
+    return facts
+
+
 def _source(survey: DatabaseView, source: int, page: int) -> Source:
     row = survey.page(source)
     return Source(survey.url(source), is_other_name=row is not None and row.redirect_to == page)
@@ -175,6 +185,7 @@ def _facts_of_row(survey: DatabaseView, archive: Archive, row: PageRow) -> dict[
         facts["host_trouble"] = _host_trouble(survey, row.id)
     facts["revisits"] = survey.revisits(row.id)
     facts["walk"] = _first_walk(survey, row.id)
+    facts["rendered"] = survey.rendered_page(row.id)
     unknown = survey.unknown(row.id)
     facts |= {"n_unknown_links": unknown.n, "why_unknown_links": unknown.why}
     if (added := survey.added(row.id)) is not None:

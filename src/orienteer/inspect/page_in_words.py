@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orienteer.inspect.explain import PageFacts
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.render_reason import RenderReason
 from orienteer.pages.states import PageState
 from orienteer.store.page_row import PageRow
 from orienteer.wording import counted, moment, plain, size
@@ -27,6 +28,8 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
         ("tags", plain(", ".join(facts.tags), 3000)),
         ("fields", _fields(facts)),
         ("links", _links(row)),
+        ("links not known", plain(facts.why_unknown_links, 300)),
+        ("in a browser", _rendered(facts)),
         ("same content as", plain(facts.duplicate_of or "", 3000)),
         ("nearly the text of", plain(facts.near_duplicate_of or "", 3000)),
         ("noindex", "it asks not to be found by search engines" if row.noindex else ""),
@@ -35,9 +38,31 @@ def page_in_words(facts: PageFacts) -> list[tuple[str, str]]:
     return told
 
 
+_WHY_SHOWN = {
+    RenderReason.SUSPECT: "scripts seemed to make it",
+    RenderReason.SAMPLE: "it was a sample of its host",
+    RenderReason.LEARNED: "pages like it gained by it",
+    RenderReason.ASKED: "it was asked for",
+    RenderReason.ROUTE: "it is a route of an application",
+    "import": "as another crawler kept it",
+}
+
+
 def _walk(facts: PageFacts) -> str:
     """A walk that enters at a page asks for it at once."""
     return "" if facts.walk is None else f"walk {facts.walk:,} left the fetched pages here, and asked for it"
+
+
+def _rendered(facts: PageFacts) -> str:
+    """What a browser made of the page."""
+    shown = facts.rendered
+    if shown is None:
+        return ""
+    found = f"{shown.n_words:,} words and {shown.n_links:,} links"
+    sent = f"{shown.n_words_sent:,} and {shown.n_links_sent:,} were sent"
+    cost = f"{shown.cpu_s:.2f} CPU-s, {counted(shown.n_parts, 'request')}"
+    trouble = f"; not to the end: {plain(shown.trouble, 100)}" if shown.trouble else ""
+    return f"{found}, where {sent}; {_WHY_SHOWN.get(shown.why, plain(shown.why, 100))}; {cost}{trouble}"
 
 
 def _revisits(facts: PageFacts) -> str:

@@ -39,6 +39,7 @@ class Intake:
             whole=bool(self.hooks),
             records=crawl.archive,
             revisits=crawl.archive and self.ledger.epoch is not None,
+            requisites=crawl.requisites,
             robot=robot_name(self.ledger.plan.fetch.user_agent) or ANYBODY,
         )
 

@@ -241,6 +241,10 @@ class Ledger(Retelling):
         self.database.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
+    def wrote_besides(self) -> None:
+        """Something was written that is no page; it is acknowledged with the pages."""
+        self._unacknowledged += 1
+
     # -- writing ------------------------------------------------------------------------------------------------
 
     def acknowledge(self) -> None:

@@ -72,6 +72,8 @@ class Library:
         known = self.before(page)
         if known is None or known.state != PageState.FETCHED or known.digest is None:
             return ()
+        if self._database.rendered_page(page) is not None:
+            return ()  # what scripts make of it may have changed, though it has not
         headers = (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified))
         return tuple((name, value) for name, value in headers if value)
 

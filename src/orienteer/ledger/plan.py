@@ -64,10 +64,12 @@ class CrawlSettings:
 
     `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
     name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
-    pages are kept as they came, or their links alone. `log`: whether log.jsonl is kept. `topic`: whether the crawl has
-    a topic, in topic.toml beside the settings. `hooks`: the page hooks of the crawl, by name. Those that are installed
-    are run; that of a file, such as `prices.py`, is kept for information, and the file is named with --hook. `access`:
-    the origins that the crawl has access to, by name; what they are shown stands in a file that is named with --access.
+    pages are kept as they came, or their links alone; with `requisites`, what they are shown with is kept, too:
+    pictures, styles, fonts, scripts, frames, wherever they are. `log`: whether log.jsonl is kept. `topic`: whether the
+    crawl has a topic, in topic.toml beside the settings. `hooks`: the page hooks of the crawl, by name. Those that are
+    installed are run; that of a file, such as `prices.py`, is kept for information, and the file is named with --hook.
+    `access`: the origins that the crawl has access to, by name; what they are shown stands in a file that is named with
+    --access.
     """
 
     seeds: tuple[str, ...]
@@ -90,6 +92,7 @@ class CrawlSettings:
     duplicates: str = "report"
     near_duplicates: str = "report"
     archive: bool = True
+    requisites: bool = False
     commit_every_s: float = 1.0
     log: bool = True
     topic: bool = False
@@ -115,6 +118,8 @@ class CrawlSettings:
             raise InputError(f"processes is {self.processes}; it must be from 1 to 1,000, or 0: as many as help")
         if not 0 < self.commit_every_s <= 60:
             raise InputError(f"commit_every_s is {self.commit_every_s}; it must be above 0 and at most 60 seconds")
+        if self.requisites and not self.archive:
+            raise InputError("requisites are kept in the archive, and archive is off; turn one of them round")
         for name in ("duplicates", "near_duplicates"):
             if getattr(self, name) not in _DUPLICATE_CHOICES:
                 raise unknown_name(f"choice for {name}", getattr(self, name), _DUPLICATE_CHOICES)

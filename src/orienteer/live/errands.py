@@ -62,18 +62,32 @@ class Errands:
 
     def next(self, host: int, page_url: str, now: float) -> Errand | None:
         """What to ask for before a page of this host; None if there is nothing to ask."""
-        if not self._with_robots:
-            return None
+        if (errand := self.robots_errand(host, page_url, now)) is not None or not self._with_robots:
+            return errand
         known = self._known(host)
-        if known.robots is None or now >= known.expires:
-            url = known.moved_to or canonical_url("/robots.txt", page_url)
-            assert url is not None  # a page's URL is canonical, so its host's robots.txt has a URL
-            return Errand(url, is_robots=True)
+        assert known.robots is not None
         while known.sitemaps:
             url = known.sitemaps.popleft()
             if known.robots.allows(url):
                 return Errand(url, is_robots=False, is_guess=url == known.guess)
         return None
+
+    def robots_errand(self, host: int, page_url: str, now: float) -> Errand | None:
+        """What to ask for before anything else of this host; None where its rules are known."""
+        if not self._with_robots:
+            return None
+        known = self._known(host)
+        if known.robots is not None and now < known.expires:
+            return None
+        url = known.moved_to or canonical_url("/robots.txt", page_url)
+        assert url is not None  # a page's URL is canonical, so its host's robots.txt has a URL
+        return Errand(url, is_robots=True)
+
+    def knows(self, host: int, now: float) -> bool:
+        """Whether what robots.txt of this host says is known, and not too old."""
+        return not self._with_robots or (
+            host in self._hosts and self._hosts[host].robots is not None and now < self._hosts[host].expires
+        )
 
     def allows(self, host: int, url: str) -> bool:
         """Whether robots.txt allows this page; it has been asked for by now."""

@@ -20,7 +20,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from orienteer import __version__
 from orienteer.access.keyring import Keyring
@@ -35,6 +34,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand, Errands
 from orienteer.live.host_turns import HostTurns
 from orienteer.live.impossible_goal import ImpossibleGoal
+from orienteer.live.parts import Parts, facts_of
 from orienteer.live.rendering import Rendering
 from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
@@ -78,6 +78,7 @@ class LiveCrawl:
         asks_robots = plan.crawl.robots and crew.asks_web
         self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
         self.turns = HostTurns(ledger, self.errands)
+        self.parts = Parts(ledger, crew, self.turns, self.health, self.keyring, self.log, self.workers)
         self.rendering = Rendering(ledger, crew, self.parts, show is not None)
         self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
         self.hear: Callable[[Received], None] = lambda answer: None  # told every answer, before it is taken in
@@ -154,6 +155,7 @@ class LiveCrawl:
             self._pause(self.keyring.trouble)
         if self.stop_wanted >= 2:
             self.crew.cancel()
+        self.parts.ask(time.monotonic(), only_awaited=bool(self.stop_wanted))
         if self.stop_wanted:
             return True
         self._bring_back(time.monotonic())
@@ -223,20 +225,29 @@ class LiveCrawl:
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
-        if self.stop_wanted or self.crawl.is_closed or self.crew.n_under_way >= self.workers:
+        if self.stop_wanted or self.crew.n_under_way >= self.workers:
             return _TICK_S
-        later = self.crawl.frontier.next_time()
-        due = min(math.inf if later is None else later, self._put_off[0][0] if self._put_off else math.inf)
+        times = [self.parts.next_time()]
+        if not self.crawl.is_closed:
+            times += [self.crawl.frontier.next_time(), self._put_off[0][0] if self._put_off else None]
+        due = min((due for due in times if due is not None), default=math.inf)
         return min(max(due - time.monotonic(), 0.0), _TICK_S)
 
     def _is_over(self) -> bool:
-        if self.stop_wanted or self.crawl.stopped_because is not None:
+        if self.stop_wanted:
+            return True
+        if self.parts.n_waiting:
+            return False
+        if self.crawl.stopped_because is not None:
             return True
         return len(self.crawl.frontier) == 0 and not self._put_off
 
     # -- answers ------------------------------------------------------------------------------------------------
 
     def _take_in_all(self, answers: list[Received]) -> None:
+        for part in [answer for answer in answers if answer.request.page < 0]:
+            self.parts.take_in(part)
+        answers = [answer for answer in answers if answer.request.page >= 0]
         self.intake.completed([answer for answer in answers if answer.request.page not in self._errand_of])
         for answer in answers:
             self.intake.n_bytes += answer.n_bytes
@@ -254,12 +265,13 @@ class LiveCrawl:
                 self._let_go_on(host, answer, rest_s, is_forbidden)
             if self.turns.are_shared(host):
                 self.turns.keep_delay(host, time.monotonic())
+            self.parts.freed(host)
         self.turns.know_hosts()
 
     def _take_in(self, answer: Received) -> None:
         page, now = answer.request.page, time.monotonic()
         host = self.ledger.host(page)
-        self.log.note("fetch", **_facts_of(answer), retry=self._attempts[page])
+        self.log.note("fetch", **facts_of(answer), retry=self._attempts[page])
         self.rendering.came(answer)
         if answer.outcome is Outcome.CANCELLED:
             self.crawl.retry(page, now, 0.0)
@@ -276,6 +288,7 @@ class LiveCrawl:
             self._forget_attempts(page)
             self.keyring.heard(answer.request, answer.meaning.verdict in _IS_THERE, answer.cookies)
             self.intake.take_in(page, answer, now)
+            self.parts.want_of_page(page, answer)
             self.turns.follow_links(page, host)
 
     def _try_again(self, page: int, host: int, answer: Received, now: float) -> None:
@@ -363,7 +376,7 @@ class LiveCrawl:
         now = time.monotonic()
         if isinstance(errand, Step):
             return self._take_in_step(errand, host, answer, now)
-        self.log.note("robots" if errand.is_robots else "sitemap", **_facts_of(answer))
+        self.log.note("robots" if errand.is_robots else "sitemap", **facts_of(answer))
         if answer.outcome is Outcome.LOST and not errand.is_robots:
             self.errands.ask_again(host, errand)
         elif answer.outcome in (Outcome.CANCELLED, Outcome.LOST):
@@ -460,15 +473,3 @@ class LiveCrawl:
             elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()
-
-
-def _facts_of(answer: Received) -> dict[str, Any]:
-    """What the log says of any answer."""
-    facts = {
-        "url": answer.request.url,
-        "outcome": answer.reason,
-        "status": answer.status,
-        "bytes": answer.n_bytes,
-        "duration_s": round(answer.duration_s, 4),
-    }
-    return facts | {"detail": answer.detail} if answer.detail else facts

@@ -32,13 +32,13 @@ def show_settings(plan: CrawlPlan, browser: str = "") -> ShowSettings | None:
     if render.mode == "never":
         return None
     try:
-        path = find_browser(browser)
+        find_browser(browser)
     except InputError:
         if browser or render.mode != "auto":
             raise
         return None
     return ShowSettings(
-        BrowserSettings(str(path)),
+        BrowserSettings(browser),
         user_agent=plan.fetch.user_agent,
         scrolls=render.scrolls,
         screenshots=render.screenshots,

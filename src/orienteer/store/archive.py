@@ -34,6 +34,7 @@ from orienteer.store.record import (
     Revisited,
     description_of,
     page_of,
+    page_or_revisit_of,
     resource_of,
     response_record,
     revisit_record,
@@ -140,6 +141,10 @@ class Archive:
     def read_described(self, position: Position) -> tuple[bytes, Described]:
         """A record of any kind, and what an index says of it."""
         return self._read(position, description_of)
+
+    def read_part(self, position: Position) -> tuple[bytes, tuple[ArchivedPage, bool]]:
+        """The same for what a page is shown with, and whether it is a revisit: its body stands elsewhere then."""
+        return self._read(position, page_or_revisit_of)
 
     def _read(self, position: Position, reading: Callable[[bytes], _Read]) -> tuple[bytes, _Read]:
         place = f"the {position.size_bytes:,} bytes at {position.offset:,}"

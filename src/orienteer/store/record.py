@@ -213,9 +213,19 @@ def warcinfo_record(file_name: str) -> bytes:
 
 def page_of(member: bytes) -> ArchivedPage:
     """The page in a gzip member; ValueError where it is not one that `response_record` made."""
+    return _page_in(_record_in(member), (WarcRecordType.response,))
+
+
+def page_or_revisit_of(member: bytes) -> tuple[ArchivedPage, bool]:
+    """The same, also of a revisit, which has no body; and whether it is one."""
     record = _record_in(member)
+    page = _page_in(record, (WarcRecordType.response, WarcRecordType.revisit))
+    return page, record.record_type == WarcRecordType.revisit
+
+
+def _page_in(record: WarcRecord, kinds: tuple[WarcRecordType, ...]) -> ArchivedPage:
     url = record.headers.get("WARC-Target-URI")
-    if record.record_type != WarcRecordType.response or url is None:
+    if record.record_type not in kinds or url is None:
         raise ValueError("no response")
     record.parse_http("none", max_header_len=_MAX_HEAD_BYTES)
     headers = record.http_headers

@@ -59,6 +59,7 @@ _PART = (
 _PART_INDEXES = (
     "CREATE INDEX part_url ON part (url)",
     "CREATE INDEX part_wanted ON part (id) WHERE outcome = ''",
+    "CREATE INDEX part_digest ON part (digest) WHERE digest IS NOT NULL",
 )
 _RENDERED = (
     "CREATE TABLE rendered (page INTEGER PRIMARY KEY, why TEXT NOT NULL, time REAL NOT NULL, url TEXT NOT NULL, "

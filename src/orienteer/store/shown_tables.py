@@ -18,7 +18,11 @@ _PART_COLUMNS = (
 
 
 class PartRow(NamedTuple):
-    """A part of pages; `outcome` is "" while it is only wanted. `epoch` is when it was wanted, 0 the first crawl."""
+    """A part of pages; `outcome` is "" while it is only wanted. `epoch` is when it was wanted, 0 the first crawl.
+
+    `digest` is the SHA-1 of the body as it came. `archived` is where its record stands: a response, or a revisit where
+    the same bytes stand in the archive already; `part_reading` reads both.
+    """
 
     id: int
     url: str
@@ -29,6 +33,16 @@ class PartRow(NamedTuple):
     content_type: str = ""
     digest: bytes | None = None
     archived: Position | None = None
+
+
+class PartFigures(NamedTuple):
+    """How many parts there are, how many stand in the archive and what they take there, failed, are still wanted."""
+
+    n_parts: int = 0
+    n_archived: int = 0
+    archive_bytes: int = 0
+    n_failed: int = 0
+    n_wanted: int = 0
 
 
 class RenderedRow(NamedTuple):
@@ -89,6 +103,20 @@ class ShownTables(SurveyTables):
         rows = self._parts("WHERE url = ? ORDER BY id DESC LIMIT 1", url)
         return next(rows, None)
 
+    def last_part_done(self, url: str) -> PartRow | None:
+        """What came of it last."""
+        return next(self._parts("WHERE url = ? AND outcome <> '' ORDER BY id DESC LIMIT 1", url), None)
+
+    def part_before(self, row: PartRow) -> PartRow | None:
+        """The same part, as the server sent it when it came before."""
+        which = "WHERE url = ? AND id < ? AND status <> 304 AND archive_bytes IS NOT NULL ORDER BY id DESC LIMIT 1"
+        return next(self._parts(which, row.url, row.id), None)
+
+    def part_with_digest(self, digest: bytes) -> PartRow | None:
+        """The part whose record holds the bytes with this digest: of all those that have them, the first one."""
+        which = "WHERE digest = ? AND archive_bytes IS NOT NULL ORDER BY archive_file, archive_offset LIMIT 1"
+        return next(self._parts(which, digest), None)
+
     def parts(self) -> Iterator[PartRow]:
         """All of them, in the order in which they were wanted."""
         return self._parts("ORDER BY id")
@@ -112,6 +140,18 @@ class ShownTables(SurveyTables):
             return 0, 0
         row = self._row("SELECT count(*), count(archive_bytes) FROM part")
         return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+    def part_figures(self) -> PartFigures:
+        """What came of them, in a few numbers."""
+        if "part" in self.missing_tables:
+            return PartFigures()
+        sql = (
+            "SELECT count(*), count(archive_bytes), coalesce(sum(archive_bytes), 0), "
+            "coalesce(sum(outcome <> '' AND outcome NOT IN ('ok', 'redirect', 'not modified')), 0), "
+            "coalesce(sum(outcome = ''), 0) FROM part"
+        )
+        row = self._row(sql)
+        return PartFigures() if row is None else PartFigures._make(map(int, row))
 
     def _parts(self, which: str, *values: Any) -> Iterator[PartRow]:
         if "part" in self.missing_tables:

@@ -17,6 +17,8 @@ from orienteer.extract import near_duplicates
 from orienteer.extract.documents.as_page import DocumentReading
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
+from orienteer.extract.requisites import requisites_of
+from orienteer.extract.robot_rules import rules_of_header
 from orienteer.extract.session_content import digest_without_session
 from orienteer.pages.outcome import Outcome
 from orienteer.store.record import ArchivedResponse, resource_record, response_record
@@ -78,9 +80,10 @@ def media_type_of(picture: bytes) -> str:
 def _read(
     answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None, documents: DocumentReading
 ) -> Received:
-    if answer.request.any_type:
+    if answer.request.any_type or answer.request.is_part:
         verdict = verdict_of(answer.outcome, answer.status)
-        return _received(answer, Meaning(verdict, answer.reason), whole=answer)
+        found = _received(answer, Meaning(verdict, answer.reason), whole=answer)
+        return _part(found, answer, reading, record_headers) if answer.request.is_part else found
     meaning = meaning_of(answer, reading.reads_text, reading.robot, documents)
     found = _received(answer, meaning, whole=answer if reading.whole else None)
     if meaning.page is not None:
@@ -95,6 +98,8 @@ def _read(
         found.meaning = meaning = replace(meaning, sent=None)
     if meaning.page is not None and not reading.words and not reading.whole:
         _drop_words(meaning.page)
+    if reading.requisites and meaning.page is not None and may_be_kept:
+        found.requisites = _requisites(answer)
     is_archived = reading.records and answer.outcome in _ARCHIVED and may_be_kept
     is_revisited = reading.revisits and answer.outcome in _REVISITED and may_be_kept
     if is_archived or is_revisited:
@@ -127,6 +132,26 @@ def _shown(
         cpu_s=0.0,
         trouble=shown.trouble,
     )
+
+
+def _part(found: Received, answer: Fetched, reading: Reading, record_headers: Mapping[str, str] | None) -> Received:
+    """What a page is shown with; it may always turn out to be the same as something that is archived."""
+    stated = "\n".join(answer.headers.get_all("x-robots-tag"))
+    if rules_of_header(stated, answer.started_at, reading.robot).noarchive:
+        return found
+    if reading.requisites and answer.outcome is Outcome.OK:
+        found.requisites = _requisites(answer)
+    if reading.records and answer.outcome in (*_ARCHIVED, Outcome.NOT_MODIFIED):
+        response = _response(answer, None)
+        response = response._replace(body_sha1=response.payload_sha1)
+        if answer.outcome in _ARCHIVED:
+            found.record = response_record(response, record_headers or {})
+        found.revisited = response._replace(body=b"")
+    return found
+
+
+def _requisites(answer: Fetched) -> tuple[str, ...]:
+    return tuple(requisites_of(answer.content, answer.request.url, answer.content_type, answer.charset))
 
 
 def _received(answer: Fetched, meaning: Meaning, whole: Fetched | None) -> Received:

@@ -29,7 +29,8 @@ _Read = Document | UnreadableDocumentError
 
 def is_read_aside(answer: Fetched) -> bool:
     """Whether an answer is a document that has to be read."""
-    if answer.request.any_type or verdict_of(answer.outcome, answer.status) is not Verdict.FETCHED:
+    request = answer.request
+    if request.any_type or request.is_part or verdict_of(answer.outcome, answer.status) is not Verdict.FETCHED:
         return False
     return bool(answer.content) and is_document(answer.content_type)
 

@@ -289,5 +289,6 @@ def _size(request: Request) -> int:
 def _without_answer(request: Request, outcome: Outcome, detail: str = "") -> Received:
     meaning = Meaning(verdict_of(outcome, 0), outcome.in_words(0))
     now = time.time()
-    whole = Fetched(request, outcome, started_at=now, detail=detail) if request.any_type else None
+    is_whole = request.any_type or request.is_part
+    whole = Fetched(request, outcome, started_at=now, detail=detail) if is_whole else None
     return Received(request, outcome, meaning, started_at=now, detail=detail, whole=whole)

@@ -19,8 +19,8 @@ class Reading:
 
     `signs`: which pages are nearly the same. `words`: the text and the words of links, for a topic. `whole`: the answer
     itself, for hooks. `records`: the record for the archive; `revisits`: also what a record says of a page that is as
-    it was. `robot` is the name by which pages speak to the robot that asks. `show`: how pages are shown in a browser,
-    where there is one.
+    it was. `requisites`: what pages are shown with. `robot` is the name by which pages speak to the robot that asks.
+    `show`: how pages are shown in a browser, where there is one.
     """
 
     signs: bool = True
@@ -28,6 +28,7 @@ class Reading:
     whole: bool = False
     records: bool = True
     revisits: bool = False
+    requisites: bool = False
     robot: str = OUR_NAME
     show: ShowSettings | None = None
 
@@ -61,7 +62,8 @@ class Received:
 
     `digest` is that of the content of a page, `signature` that of its text, `sessionless` that of the content without
     the session of its URL. `record` is the WARC record, compressed; `revisited` is what one of a page that has not
-    changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, and where hooks want it.
+    changed would say. `whole` is the answer itself: of robots.txt, of a sitemap, of what a page is shown with, and
+    where hooks want it. `requisites` are the URLs that this page, or style, is shown with, where they are wanted.
     `shown` tells what a browser made of it, if one has looked. `cookies` are those that came where the request had
     secrets; they are secrets, too, and kept nowhere.
     """
@@ -86,6 +88,7 @@ class Received:
     revisited: ArchivedResponse | None = None
     whole: Fetched | None = None
     shown: ShownPage | None = None
+    requisites: tuple[str, ...] = ()
     cookies: tuple[str, ...] = field(default=(), repr=False)
 
     @property

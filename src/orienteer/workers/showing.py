@@ -22,6 +22,7 @@ from orienteer.answers.shown import Shown
 from orienteer.browser.job import Rendered, RenderJob, Supplied, Wanted
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
+from orienteer.errors import InputError
 from orienteer.pages.render_reason import RenderReason
 
 
@@ -175,6 +176,14 @@ class Showing:
                 self._done.append(_shown(answer, event))
 
 
+def opened_showing(settings: ShowSettings | None) -> Showing | None:
+    """None where no page is to be shown, or there is no browser: one machine of a cluster may have none."""
+    try:
+        return None if settings is None else Showing(settings)
+    except InputError:
+        return None
+
+
 def _shown(answer: Fetched, rendered: Rendered) -> ShownAnswer:
     shown = Shown(
         url=rendered.url or answer.request.url,
@@ -183,7 +192,7 @@ def _shown(answer: Fetched, rendered: Rendered) -> ShownAnswer:
         redirect=rendered.redirect,
         n_clickable=rendered.n_clickable,
         grows=rendered.still_growing,
-        n_refused=rendered.n_refused + rendered.n_failed,
+        n_refused=rendered.n_refused,
         trouble=rendered.trouble,
     )
     return ShownAnswer(replace(answer, shown=shown), rendered.screenshot, rendered.n_requests, rendered.cpu_s)

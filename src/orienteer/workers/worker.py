@@ -23,7 +23,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.workers.answer_reader import read_answer, read_shown
 from orienteer.workers.documents_aside import DocumentsAside, is_read_aside
 from orienteer.workers.received import Reading, Received
-from orienteer.workers.showing import Showing, Supply, Wish, is_to_be_shown
+from orienteer.workers.showing import Supply, Wish, is_to_be_shown, opened_showing
 
 NO_LIMIT = 1 << 30
 _GLANCE_S = 0.01  # to wait for a fetcher that documents cannot wake
@@ -75,7 +75,7 @@ class Worker:
         self._n_answers = 0
         self._aside = DocumentsAside()
         self._cancelled: list[Fetched] = []
-        self._showing = None if reading.show is None or not self.asks_web else Showing(reading.show)
+        self._showing = opened_showing(reading.show) if self.asks_web else None
         wake_on = getattr(fetcher, "wake_on", None)
         self._is_woken = wake_on is not None
         if wake_on is not None:

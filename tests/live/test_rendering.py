@@ -1,0 +1,262 @@
+"""Live crawls of sites that scripts make, with a real browser."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orienteer.extract.links import COMES_WITH_SCROLLING, NEEDS_CLICK, SCRIPTED
+from orienteer.fake_web.server import FakeWeb
+from orienteer.live.session import Report, live_crawl
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
+from orienteer.store.database import Database
+from orienteer.store.folder_view import FolderView
+from orienteer.store.shown_tables import RenderedRow
+from tests.faults.crawl_process import CrawlCommand
+from tests.live.apps import FRAMEWORKS, ITEMS, N_ITEMS, WORDS, Applications, SmallSite, application, needs_browser
+from tests.live.live_crawls import Told, crawled
+
+ALL_PAGES = {"/", *(f"/item/{k}" for k in range(1, N_ITEMS + 1))}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _with_browser() -> None:
+    needs_browser()
+
+
+def paths(folder: Path) -> set[str]:
+    return {"/" + url.partition("://")[2].partition("/")[2] for url in Told(folder).fetched_urls()}
+
+
+def rendered(folder: Path) -> dict[str, RenderedRow]:
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        return {database.url(row.page): row for row in database.rendered()}
+
+
+def unknown(folder: Path, url: str) -> str:
+    with Database.open(folder / "crawl.db", read_only=True) as database:
+        page = database.find_url(url)
+        assert page is not None
+        return database.unknown(page).why
+
+
+def said(folder: Path) -> dict[str, tuple[Any, ...]]:
+    """What a crawl found out, whatever the order."""
+    told = Told(folder)
+    return {
+        url: (row.state, row.outcome, row.status, row.title, row.digest, sorted(told.urls[link] for link in row.links))
+        for url, row in told.rows.items()
+        if row is not None
+    }
+
+
+# Applications of real frameworks, by default settings
+
+
+@pytest.fixture(scope="module")
+def crawls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Applications, dict[str, Report]]:
+    """Each application, crawled and indexed."""
+    folder, site = tmp_path_factory.mktemp("applications"), Applications()
+    with FakeWeb(site) as web:
+        reports = {name: crawled(web, f"http://{name}.test/", folder / name) for name in FRAMEWORKS}
+    for name in FRAMEWORKS:
+        update_index(folder / name)
+    return folder, site, reports
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_all_pages_are_there_and_nothing_was_asked_for_twice(crawls: Any, name: str) -> None:
+    folder, site, reports = crawls
+    assert paths(folder / name) == ALL_PAGES
+    assert reports[name].rendered.n_pages == len(ALL_PAGES)
+    assert (reports[name].n_suspect, reports[name].rendered.n_in_trouble) == (0, 0)
+    assert reports[name].figures.certificate.lower > 0.999
+    asked = {url: n for url, n in site.asked.items() if f"//{name}.test/" in url}
+    assert set(asked.values()) == {1}
+    assert asked[f"http://{name}.test/api/items.json"] == 1
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_texts_are_found_by_search(crawls: Any, name: str) -> None:
+    folder, _, _ = crawls
+    with SearchIndex.open(folder / name) as index:
+        for item, word in zip(ITEMS, WORDS, strict=True):
+            best = index.search(f"{word} on shelf {item['id']} of the old hall").hits[0]
+            assert best.url == f"http://{name}.test/item/{item['id']}"
+            assert best.title in (item["name"], "App")
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_offline_it_is_the_same_crawl(crawls: Any, name: str, tmp_path: Path) -> None:
+    folder, _, reports = crawls
+    settings = {"crawl": {"workers": 1}, "fetch": {"fetcher": f"archive:path={folder / name}"}}
+    again = live_crawl(f"http://{name}.test/", tmp_path / "again", scope="web", settings=settings)
+    assert said(tmp_path / "again") == said(folder / name)
+    for bound in ("lower", "upper"):
+        expected = getattr(reports[name].figures.certificate, bound)
+        assert getattr(again.figures.certificate, bound) == pytest.approx(expected, abs=1e-8)
+
+
+def test_without_a_browser_it_is_never_complete(tmp_path: Path) -> None:
+    with FakeWeb(Applications()) as web:
+        report = crawled(web, "http://vue.test/", tmp_path / "crawl", settings={"render": {"mode": "never"}})
+    assert paths(tmp_path / "crawl") == {"/"}
+    assert report.n_suspect == 1
+    assert report.figures.certificate.lower < 0.5
+    assert report.rendered.n_pages == 0
+
+
+def test_two_processes_find_the_same(crawls: Any, tmp_path: Path) -> None:
+    folder, _, _ = crawls
+    with FakeWeb(Applications()) as web:
+        crawled(web, "http://react.test/", tmp_path / "crawl", settings={"crawl": {"processes": 2}})
+    assert said(tmp_path / "crawl") == said(folder / "react")
+
+
+def test_killed_and_resumed_it_is_the_same(crawls: Any, tmp_path: Path) -> None:
+    folder, _, _ = crawls
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng, site, kills = random.Random(seed), Applications(), 0
+    with FakeWeb(site) as web:
+        command = CrawlCommand(web.address, ["http://svelte.test/"], tmp_path / "crawl", crawl={"robots": False})
+        for n_more in (rng.randint(1, 6), rng.randint(1, 6)):
+            enough = site.asked.total() + n_more
+            with command.started() as process:
+                while site.asked.total() < enough and process.poll() is None:
+                    time.sleep(0.002)
+                kills += process.poll() is None
+                process.kill()
+        command.run()
+    assert kills
+    assert said(tmp_path / "crawl") == said(folder / "svelte")
+
+
+# What pages do
+
+
+def one_page(tmp_path: Path, files: dict[str, str], robots: str | None = None, **render: Any) -> tuple[Path, Report]:
+    site = SmallSite(files, None if robots is None else {"*": robots})
+    settings = {"render": render, "crawl": {"robots": robots is not None, "workers": 1}}
+    with FakeWeb(site) as web:
+        report = crawled(web, "http://a.test/", tmp_path / "crawl", scope="host", settings=settings)
+    return tmp_path / "crawl", report
+
+
+SHOW_PATH = "document.getElementById('root').textContent = 'this is ' + location.pathname + location.hash;"
+
+
+def test_routes_of_the_history_api_are_pages(tmp_path: Path) -> None:
+    app = application("history.pushState({}, '', '/second');" + SHOW_PATH)
+    second = application(SHOW_PATH)
+    folder, report = one_page(tmp_path, {"/": app, "/second": second})
+    assert paths(folder) == {"/", "/second"}
+    assert report.rendered.n_pages == 2
+
+
+def test_hash_routes_are_pages_of_an_application_of_hash_routes(tmp_path: Path) -> None:
+    app = application(
+        "function show() { const n = location.hash || '#/';"
+        "document.getElementById('root').innerHTML = 'route ' + n + ' <a href=\"#/a\">a</a> <a href=\"#/b\">b</a>'; }"
+        "addEventListener('hashchange', show); show();"
+    )
+    folder, _ = one_page(tmp_path, {"/": app})
+    assert paths(folder) == {"/", "/#/a", "/#/b"}
+    update_index(folder)
+    with SearchIndex.open(folder) as index:
+        assert {hit.url for hit in index.search("route").hits} == {f"http://a.test/{end}" for end in ("", "#/a", "#/b")}
+
+
+def test_a_redirect_by_script_is_a_redirect(tmp_path: Path) -> None:
+    folder, _ = one_page(tmp_path, {"/": application("location.href = '/there';"), "/there": "<p>here it is"})
+    told = Told(folder)
+    assert told.outcome("http://a.test/") == "redirect"
+    assert told.outcome("http://a.test/there") == "ok"
+
+
+def test_an_api_that_robots_txt_forbids_is_not_asked(tmp_path: Path) -> None:
+    app = application("fetch('/api/x.json').then(r => r.json()).then(x => document.body.append(x.text))")
+    site = SmallSite({"/": app, "/api/x.json": '{"text": "secret"}'}, {"*": "User-agent: *\nDisallow: /api/"})
+    with FakeWeb(site) as web:
+        report = crawled(web, "http://a.test/", tmp_path / "crawl", settings={"crawl": {"robots": True}})
+    assert "http://a.test/api/x.json" not in site.asked
+    assert report.n_suspect == 1
+    assert unknown(tmp_path / "crawl", "http://a.test/") == SCRIPTED
+    assert report.figures.certificate.lower < 0.5
+
+
+def test_what_needs_a_click_is_out_of_reach_and_said_so(tmp_path: Path) -> None:
+    app = application(
+        "document.getElementById('root').innerHTML = '<div role=link onclick=\"location=`/next`\">Next</div>'"
+    )
+    folder, report = one_page(tmp_path, {"/": app, "/next": "<p>never seen"})
+    assert paths(folder) == {"/"}
+    assert unknown(folder, "http://a.test/") == NEEDS_CLICK
+    assert report.figures.certificate.lower < 0.5
+
+
+ENDLESS = application(
+    "let n = 0; function more() { for (let k = 0; k < 20; k++) { const a = document.createElement('a');"
+    "a.href = '/item/' + (++n); a.textContent = 'item ' + n; a.style.display = 'block'; a.style.height = '100px';"
+    "document.getElementById('root').append(a); } }"
+    "addEventListener('scroll', () => { if (innerHeight + scrollY + 200 > document.body.scrollHeight) more(); });"
+    "more();"
+)
+
+
+def test_scrolling_brings_more_and_an_end_is_not_claimed(tmp_path: Path) -> None:
+    found = {}
+    for scrolls in (0, 3):
+        folder, _ = one_page(tmp_path / str(scrolls), {"/": ENDLESS}, scrolls=scrolls)
+        row = Told(folder).rows["http://a.test/"]
+        assert row is not None
+        found[scrolls] = len(row.links)
+        if scrolls:
+            assert unknown(folder, "http://a.test/") == COMES_WITH_SCROLLING
+    assert found[3] >= found[0] + 40
+
+
+# Which pages
+
+
+LINKS = "<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>"
+PLAIN = "<title>Plain</title><p>" + "plain words that were sent " * 20 + LINKS
+
+
+def test_a_page_without_scripts_is_not_shown(tmp_path: Path) -> None:
+    _, report = one_page(tmp_path, {"/": PLAIN, "/1": "<p>1", "/2": "<p>2", "/3": "<p>3"})
+    assert report.rendered.n_pages == 0
+
+
+def test_pages_that_gain_are_learned_from_a_sample(tmp_path: Path) -> None:
+    script = "document.body.innerHTML += '<p>' + 'made by a script '.repeat(60);//" + "x" * 300
+    gains = f"{PLAIN}<script>{script}</script>"
+    home = PLAIN + "".join(f"<a href=/item/{k}>item {k}</a>" for k in range(20))
+    files = {"/": home} | {f"/item/{k}": gains for k in range(20)}
+    folder, report = one_page(tmp_path, files)
+    why = {url: row.why for url, row in rendered(folder).items()}
+    assert report.rendered.n_pages == 20
+    assert set(why.values()) == {"sample", "learned"}
+    assert list(why.values()).count("learned") >= 10
+
+
+def test_a_pattern_names_those_that_are_shown(tmp_path: Path) -> None:
+    files = {"/": PLAIN, "/1": PLAIN, "/2": PLAIN, "/3": PLAIN}
+    folder, report = one_page(tmp_path, files, mode="http://a.test/[12]")
+    assert set(rendered(folder)) == {"http://a.test/1", "http://a.test/2"}
+    assert report.rendered.n_pages == 2
+
+
+def test_a_screenshot_is_kept(tmp_path: Path) -> None:
+    folder, _ = one_page(tmp_path, {"/": application(SHOW_PATH)}, screenshots=True)
+    row = rendered(folder)["http://a.test/"]
+    assert row.view is not None
+    with FolderView.open(folder) as view:
+        picture = view.archive.read_resource(row.view)[1]
+    assert picture.uri == "urn:view:http://a.test/"
+    assert picture.body[:4] in (b"\x89PNG", b"\xff\xd8\xff\xe0")
