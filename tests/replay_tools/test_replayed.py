@@ -1,0 +1,114 @@
+"""Exports played by the tools that people have: each request of a page is answered from the archive, by nobody else."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Response
+
+from tests.replay_tools.conftest import Exported
+from tests.replay_tools.sites import HOME, N_REAL
+
+_PATIENCE_MS = 300_000
+# What of a page was loaded: pictures that have a size, styles that have rules, and what has not come.
+_LOADED = """() => ({
+  title: document.title,
+  pictures: [...document.images].filter(image => image.complete && image.naturalWidth).length,
+  missing: [...document.images].filter(image => !image.naturalWidth).map(image => image.src),
+  styles: [...document.styleSheets].filter(sheet => sheet.cssRules.length).length,
+})"""
+
+
+class Watched:
+    """A browser that can reach this machine alone; `wrong` is what it asked for in vain."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.wrong: list[str] = []
+        self.context = context
+        context.set_default_timeout(_PATIENCE_MS)
+        context.on("response", self._came)
+        context.on("requestfailed", lambda request: self.wrong.append(f"{request.failure} {request.url}"))
+
+    def _came(self, response: Response) -> None:
+        if response.status >= 400:
+            self.wrong.append(f"{response.status} {response.url}")
+
+    def loaded(self, page: Page, address: str) -> dict[str, Any]:
+        page.goto(address, wait_until="networkidle")
+        found: dict[str, Any] = page.evaluate(_LOADED)
+        assert found.pop("missing") == []
+        return found
+
+
+@pytest.fixture
+def watched(browser: Browser, outside: tuple[str, list[str]]) -> Iterator[Watched]:
+    proxy, asked = outside
+    context = browser.new_context(proxy={"server": proxy, "bypass": "127.0.0.1"})
+    found = Watched(context)
+    yield found
+    context.close()
+    assert (found.wrong, asked) == ([], [])
+
+
+def expect_made_page(page: Page) -> None:
+    """The page whose scripts, styles, pictures and frame are all there."""
+    page.wait_for_function("document.getElementById('said').textContent === 'bulrush and sedge'")
+    assert page.title() == "Made by scripts"
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
+    frame = page.frame_locator("iframe")
+    assert frame.locator("p").inner_text() == "In a frame."
+    assert frame.locator("p").evaluate("element => getComputedStyle(element).color") == "rgb(0, 128, 0)"
+
+
+def expect_real_pages(exported: Exported, watched: Watched, prefix: str) -> None:
+    """Every page with pictures and styles; `prefix` stands before a URL."""
+    if len(exported.real) < N_REAL:
+        pytest.skip("the documents of Debian cannot be fetched here: that takes apt-get")
+    page = watched.context.new_page()
+    found = [watched.loaded(page, f"{prefix}{url}") for url in exported.real]
+    assert len({one["title"] for one in found}) == N_REAL
+    assert all(one["pictures"] and one["styles"] for one in found), found
+
+
+@pytest.mark.parametrize("collection", ["warc", "wacz", "folder"])
+def test_pywb_plays_a_page_of_scripts(pywb: str, watched: Watched, collection: str) -> None:
+    page = watched.context.new_page()
+    found = watched.loaded(page, f"{pywb}/{collection}/mp_/{HOME}")
+    expect_made_page(page)
+    assert found["pictures"] == 3
+
+
+def test_pywb_plays_real_pages(pywb: str, exported: Exported, watched: Watched) -> None:
+    expect_real_pages(exported, watched, f"{pywb}/wacz/mp_/")
+
+
+def test_pywb_has_the_document_and_the_picture(pywb: str) -> None:
+    for collection in ("warc", "wacz", "folder"):
+        for kind, mime in (("dom", "text/html"), ("view", "image/png")):
+            with urllib.request.urlopen(f"{pywb}/{collection}/cdx?url=urn:{kind}:{HOME}&output=json") as answer:
+                (line,) = map(json.loads, answer.read().splitlines())
+            assert line["mime"] == mime
+
+
+def replayed_at(replaywebpage: str, watched: Watched) -> tuple[Page, str]:
+    """The tab that ReplayWeb.page has loaded its archive in, and what it puts before URLs there."""
+    page = watched.context.new_page()
+    with page.expect_event("framenavigated", lambda frame: frame.url.endswith(f"mp_/{HOME}")) as seen:
+        page.goto(f"{replaywebpage}/")
+    return page, seen.value.url.removesuffix(HOME)
+
+
+def test_replaywebpage_plays_a_page_of_scripts(replaywebpage: str, watched: Watched) -> None:
+    page, prefix = replayed_at(replaywebpage, watched)
+    found = watched.loaded(page, f"{prefix}{HOME}")
+    expect_made_page(page)
+    assert found["pictures"] == 3
+
+
+def test_replaywebpage_plays_real_pages(replaywebpage: str, exported: Exported, watched: Watched) -> None:
+    _, prefix = replayed_at(replaywebpage, watched)
+    expect_real_pages(exported, watched, prefix)
