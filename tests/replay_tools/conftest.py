@@ -31,7 +31,9 @@ from tests.replay_tools.sites import HOME, made_site, png, real_site
 __all__ = ["browser"]
 
 _TIME = 1.79e9
-_REPLAY_PAGE = '<!doctype html><title>x</title><script src="/ui.js"></script><replay-web-page source="/all.wacz" url="{}">'
+_REPLAY_PAGE = (
+    '<!doctype html><title>x</title><script src="/ui.js"></script><replay-web-page source="/all.wacz" url="{}">'
+)
 
 
 class Exported(NamedTuple):
@@ -142,7 +144,7 @@ def outside() -> Iterator[tuple[str, list[str]]]:
             asked.append(self.path)
             self.send_error(502)
 
-        do_CONNECT = do_POST = do_HEAD = do_GET  # noqa: N815
+        do_CONNECT = do_POST = do_HEAD = do_GET
 
         def log_message(self, *_: object) -> None:
             pass

@@ -4,13 +4,10 @@ It prints its port. The collections `warc` and `wacz` are added as a person woul
 a crawl as it stands, with the index that was exported.
 """
 
-from gevent.monkey import patch_all
-
-patch_all()
-
 import sys
 from pathlib import Path
 
+import pywb.apps.cli  # noqa: F401  # it prepares gevent, before all else of pywb
 import yaml
 from pywb.apps.frontendapp import FrontEndApp
 from pywb.manager.manager import main as manage

@@ -14,13 +14,13 @@ N_REAL = 10
 
 _FOLDERS = {"faq.test": "usr/share/doc/debian/FAQ", "click.test": "usr/share/doc/python-click-doc/html"}
 _PAGE = """<!doctype html><title>Made</title><link rel=stylesheet href="/style.css?v=2&amp;a=1">
-<script type=module src=/main.js></script><script src=/old.js></script>
+<script src=/words.js></script><script defer src=/main.js></script>
 <h1>Made</h1><p id=said></p><img src=/a.png srcset="/a.png 1x, /b.png 2x"><img src=/copy.png>
 <img src=http://pictures.test/far.png><svg><image href=/drawn.png width=9 height=9></image></svg>
 <iframe src=/frame/></iframe><div class=with-picture>x</div><a href=/frame/>frame</a>"""
-_MAIN = """import { word } from "./words.js";
-const items = await (await fetch("/api/items.json?of=" + word)).json();
-document.getElementById("said").textContent = items.join(" and ");"""
+_MAIN = """fetch("/api/items.json?of=" + word).then(answer => answer.json()).then(items => {
+  document.getElementById("said").textContent = items.join(" and ");
+});"""
 
 
 def png(red: int) -> bytes:
@@ -46,8 +46,7 @@ def made_site() -> dict[str, Answer]:
         ),
         "http://made.test/more.css": Answer("h1 { color: rgb(1, 2, 3) }", content_type=css),
         "http://made.test/main.js": Answer(_MAIN, content_type=script, gzip=True),
-        "http://made.test/words.js": Answer('export const word = "reeds";', content_type=script),
-        "http://made.test/old.js": Answer("document.title += ' by scripts'", content_type=script),
+        "http://made.test/words.js": Answer('var word = "reeds"; document.title += " by scripts";', content_type=script),
         "http://made.test/api/items.json?of=reeds": Answer('["bulrush", "sedge"]', content_type="application/json"),
         "http://made.test/a.png": Answer(png(10), content_type=image),
         "http://made.test/b.png": Answer(png(20), content_type=image),

@@ -1,6 +1,6 @@
 """Programs and pages of others, each fetched once and kept in the user's cache; None where one cannot be had.
 
-    python -m tests.replay_tools.tools     fetch all of them
+python -m tests.replay_tools.tools     fetch all of them
 """
 
 from __future__ import annotations
