@@ -46,7 +46,9 @@ def made_site() -> dict[str, Answer]:
         ),
         "http://made.test/more.css": Answer("h1 { color: rgb(1, 2, 3) }", content_type=css),
         "http://made.test/main.js": Answer(_MAIN, content_type=script, gzip=True),
-        "http://made.test/words.js": Answer('var word = "reeds"; document.title += " by scripts";', content_type=script),
+        "http://made.test/words.js": Answer(
+            'var word = "reeds"; document.title += " by scripts";', content_type=script
+        ),
         "http://made.test/api/items.json?of=reeds": Answer('["bulrush", "sedge"]', content_type="application/json"),
         "http://made.test/a.png": Answer(png(10), content_type=image),
         "http://made.test/b.png": Answer(png(20), content_type=image),

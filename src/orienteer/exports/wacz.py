@@ -42,6 +42,9 @@ from orienteer.store.record import warcinfo_record
 _VERSION = "1.1.1"
 _WARC, _INDEX = "data.warc.gz", "index.cdx.gz"
 _LINES_PER_MEMBER = 1024
+# A field that says nothing. Where the directory of a zip has none for a file, ReplayWeb.page expects none in front of
+# the file itself, either; but there stands one, so that the file may be larger than 4 GiB.
+_EXTRA = b"Or\0\0"
 
 
 @exporter
@@ -175,6 +178,7 @@ class _Package:
         info = zipfile.ZipInfo(path, self._now.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
         info.external_attr = 0o644 << 16
+        info.extra = _EXTRA
         return info
 
 

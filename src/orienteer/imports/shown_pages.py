@@ -87,12 +87,12 @@ class ShownPages:
         document is a page.
         """
         n = len(collection)
-        if not self.pages:
-            return bytearray(n)
         is_page = bytearray(n)
         for url in self.pages:
             for place in self._names(collection, url):
                 is_page[place] = 1
+        if not any(is_page):
+            return bytearray(n)
         for place in range(n):
             outcome = collection.entry(place).outcome
             if outcome is Outcome.REDIRECT:
