@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser check bench docs lint types layers clean
+.PHONY: demo test browser replay-tools check bench docs lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
 
 # More options by PYTEST, as in `make test PYTEST="--durations=25"` or `make test PYTEST="--hypothesis-profile=thorough"`.
-test: .venv/.installed-dev browser
+test: .venv/.installed-dev browser replay-tools
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder $(PYTEST)
 
 # Tests of the pages need a browser, and are skipped without one: it is installed where that is possible.
@@ -19,6 +19,10 @@ browser:
 	  { apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } \
 	    >/dev/null 2>&1 || true; \
 	fi
+
+# pywb, ReplayWeb.page and pages to play, in the user's cache; what cannot be had, its tests are skipped without.
+replay-tools: .venv/.installed-dev
+	@$(BIN)/python -m tests.replay_tools.tools
 
 check: lint types layers test
 
