@@ -89,8 +89,8 @@ def replaywebpage(exported: Exported, tmp_path_factory: pytest.TempPathFactory) 
         pytest.skip(f"replaywebpage {tools.REPLAYWEB} cannot be fetched here: that takes npm")
     place = tmp_path_factory.mktemp("replayweb")
     (place / "replay").mkdir()
-    (place / "ui.js").write_bytes((program / "ui.js").read_bytes())
-    (place / "replay" / "sw.js").write_bytes((program / "sw.js").read_bytes())
+    for name, folder in (("ui.js", "."), ("ui.js", "replay"), ("sw.js", "replay")):
+        (place / folder / name).write_bytes((program / name).read_bytes())
     (place / "all.wacz").write_bytes(exported.wacz.read_bytes())
     (place / "index.html").write_text(_REPLAY_PAGE.format(HOME))
     with _served(partial(_Ranges, directory=str(place))) as address:
