@@ -59,7 +59,7 @@ def refused(wanted: Wanted) -> Supplied:
 
 def site(wanted: Wanted) -> Supplied:
     """The files of the folder, and a list of fifty things on five pages."""
-    path, _, query = wanted.url.partition("/api/list?page=")
+    _, _, query = wanted.url.partition("/api/list?page=")
     if query:
         first = int(query) * _PER_LIST
         names = [str(i) for i in range(first, first + _PER_LIST)] if int(query) < _N_LISTED else []

@@ -11,17 +11,17 @@
     if (!text) return '';
     try { return new URL(text, element.baseURI).href; } catch { return ''; }
   };
+  const isPointer = (element) => {
+    const view = element && element.ownerDocument.defaultView;
+    return Boolean(view) && view.getComputedStyle(element).cursor === 'pointer';
+  };
   const mayLead = (element) => {
     const handler = element.getAttribute('onclick');
     if (handler && LEADS.test(handler)) return true;
-    if (element.closest(FORM_PARTS)) return false;
-    if (element.getAttribute('role') === 'link') return true;
+    if (element.getAttribute('role') === 'link') return !element.closest(FORM_PARTS);
     if (nElements > 20000) return false;  // styles of more are not worth their time
-    const view = element.ownerDocument.defaultView;
-    if (!view || view.getComputedStyle(element).cursor !== 'pointer') return false;
-    const above = element.parentElement;
-    if (above && view.getComputedStyle(above).cursor === 'pointer') return false;
-    return element.getClientRects().length > 0;
+    return isPointer(element) && !isPointer(element.parentElement) && !element.closest(FORM_PARTS)
+      && element.getClientRects().length > 0;
   };
   const walk = (root, isFrame) => {
     for (const element of root.querySelectorAll('*')) {

@@ -23,20 +23,20 @@ async (before, asks) => {
     return WORDS.test(label(element)) || WORDS.test(element.getAttribute('aria-label') || '')
       || NAMES.test(element.className) || NAMES.test(element.id);
   };
-  const all = [];
-  const collect = (root, depth) => {
+  const buttons = (root, depth) => {
+    const found = [...root.querySelectorAll('button,[role=button],input[type=button]')].find(isMore);
+    if (found || depth > 20 || elements > 50000) return found;
     for (const element of root.querySelectorAll('*')) {
-      if (element.localName === 'button' || element.getAttribute('role') === 'button'
-          || (element.localName === 'input' && element.type === 'button')) all.push(element);
-      if (element.shadowRoot && depth < 20) collect(element.shadowRoot, depth + 1);
+      const inner = element.shadowRoot && buttons(element.shadowRoot, depth + 1);
+      if (inner) return inner;
     }
+    return undefined;
   };
-  collect(document, 0);
   const list = scroller();
   const links = document.querySelectorAll('a[href]').length, elements = document.querySelectorAll('*').length;
   const now = list ? [list.scrollHeight, links, elements] : [0, 0, 0];
   if (before && now.every((value, i) => value <= before[i])) return { now, more: false };
-  const button = all.find(isMore);
+  const button = buttons(document, 0);
   const height = list === document.scrollingElement ? innerHeight : list ? list.clientHeight : 0;
   const left = list ? list.scrollHeight - height - list.scrollTop : 0;
   if (!button && left <= 1) return { now, more: false };

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from orienteer.browser import flags, process_group
+from orienteer.browser.profile import Profile
 from orienteer.errors import ProcessError
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -23,7 +21,7 @@ class BrowserProcess:
     """
 
     def __init__(self, program: Path, user_agent: str, *, is_cut_off: bool = True) -> None:
-        self._profile = tempfile.mkdtemp(prefix="orienteer-browser-")
+        self._profile = Profile()
         its_reading, self.writing = os.pipe()
         self.reading, its_writing = os.pipe()
         ways = [os.getpid(), its_reading, its_writing, "cut" if is_cut_off else "keep"]
@@ -31,14 +29,14 @@ class BrowserProcess:
         nowhere = subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
-                [*command, str(program), *flags.arguments(self._profile, user_agent)],
+                [*command, str(program), *flags.arguments(self._profile.folder, user_agent)],
                 stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=[its_reading, its_writing],
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             os.close(self.reading)
             os.close(self.writing)
-            shutil.rmtree(self._profile, ignore_errors=True)
+            self._profile.remove()
             raise ProcessError(f"no browser can be started: {error}") from None
         finally:
             os.close(its_reading)
@@ -66,13 +64,4 @@ class BrowserProcess:
             self._cpu_s = self.cpu_s
             process_group.kill(self._process.pid)
             self._process.wait()
-        _removed(self._profile)
-
-
-def _removed(folder: str) -> None:
-    """What is killed may write for a moment more."""
-    for _ in range(3):
-        with contextlib.suppress(OSError):
-            shutil.rmtree(folder)
-        if not os.path.exists(folder):
-            return
+        self._profile.remove()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_LOOK_EVERY_S = 0.002
+_MAX_LOOKS = 2_500  # a process that cannot be killed at once waits for a disk
 
 
 def members(session: int) -> list[int]:
@@ -42,12 +45,23 @@ def memory_bytes(session: int) -> int:
 
 
 def kill(session: int) -> None:
-    """All of them, at once."""
+    """All of them, until none is left. Those whose parents died before them may have become our children: they are
+    reaped. The first is left to whoever started it."""
+    found = set(members(session))
     with contextlib.suppress(OSError):
         os.killpg(session, signal.SIGKILL)
-    for process in members(session):
+    for _ in range(_MAX_LOOKS):
+        left = members(session)
+        if not left:
+            break
+        found.update(left)
+        for process in left:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(_LOOK_EVERY_S)
+    for process in found - {session}:
         with contextlib.suppress(OSError):
-            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, os.WNOHANG)
 
 
 def _fields(process: int) -> list[str]:

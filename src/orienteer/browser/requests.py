@@ -72,7 +72,7 @@ def verdict(asked: Asked, job: RenderJob) -> str:
         return REFUSE  # one outlives the page, the other never ends
     if "prefetch" in headers.get("sec-purpose", "") or headers.get("purpose") == "prefetch":
         return REFUSE  # for pages that may come next: they do not
-    if asked.kind in _PICTURES and not job.pictures:
+    if not job.pictures and (asked.kind in _PICTURES or asked.url.endswith("/favicon.ico")):
         return UNWANTED
     return PASS
 

@@ -124,6 +124,9 @@ class Tab:
             "browserContextId"
         ]
         connection.tell("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
+        connection.tell(
+            "Browser.grantPermissions", {"permissions": [], "browserContextId": self.context}
+        )  # and no other
         created = await connection.call("Target.createTarget", {"url": "about:blank", "browserContextId": self.context})
         self.target = created["targetId"]
         self.frames.add(self.target)
@@ -314,7 +317,7 @@ class Tab:
             self._n_requests += 1
             number = self._next_number()
             self._waiting[number] = asked
-            self._want(Wanted(self.job.number, number, asked.url, asked.kind))
+            self._want(Wanted(self.job.number, number, _without_fragment(asked.url), asked.kind))
 
     def supply(self, supplied: Supplied) -> None:
         asked = self._waiting.pop(supplied.number, None)
@@ -379,7 +382,8 @@ class Tab:
     def _told_measures(self, result: asyncio.Future[Params]) -> None:
         if not result.cancelled() and result.exception() is None:
             figures = {metric["name"]: metric["value"] for metric in result.result()["metrics"]}
-            self.cpu_s = figures.get("ProcessTime", figures.get("TaskDuration", self.cpu_s))
+            # In a sandbox a process cannot tell its own time, but that of its main thread.
+            self.cpu_s = max(self.cpu_s, figures.get("ProcessTime", 0.0), figures.get("ThreadTime", 0.0))
 
     # -- shared -----------------------------------------------------------------------------------------------------
 

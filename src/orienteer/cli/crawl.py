@@ -186,6 +186,15 @@ def crawl(
     allow_private: bool | None = typer.Option(
         None, "--allow-private", help="Allow private, loopback and link-local addresses.", rich_help_panel=_NET
     ),
+    requisites: bool | None = typer.Option(
+        None,
+        "--requisites/--no-requisites",
+        help="Keep what pages are shown with, too, wherever it is hosted: pictures, styles, fonts, scripts, frames.",
+        rich_help_panel=_OUTPUT,
+    ),
+    max_part_size: int | None = typer.Option(
+        None, help="Bytes that each of these may have (20 MiB).", rich_help_panel=_OUTPUT
+    ),
     archive_to: str | None = typer.Option(
         None,
         metavar="URL",
@@ -244,7 +253,7 @@ def crawl(
             "by_certificate": by_certificate, "of_reachable": of_reachable, "confidence": confidence, "proof": proof,
             "workers": workers, "processes": processes, "sitemaps": sitemaps,
             "robots": None if ignore_robots is None else not ignore_robots,
-            "duplicates": duplicates, "near_duplicates": near_duplicates,
+            "duplicates": duplicates, "near_duplicates": near_duplicates, "requisites": requisites,
         },
         "scope": {"kind": scope, "allow": tuple(allow) or None, "deny": tuple(deny) or None, "max_depth": max_depth},
         "politeness": {"delay_s": delay, "connections": connections},
@@ -252,6 +261,7 @@ def crawl(
             "fetcher": fetcher, "user_agent": user_agent, "timeout_s": timeout, "max_body_bytes": max_size,
             "proxy": proxy, "connect_to": connect_to, "allow_private": allow_private,
             "content_types": _content_types(content_type, no_documents), "max_document_bytes": max_document_size,
+            "max_part_bytes": max_part_size,
         },
         "render": {"mode": render, "scrolls": scroll, "screenshots": screenshots},
         "store": {"archive_to": archive_to, "drop_local": drop_local},

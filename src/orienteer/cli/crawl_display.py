@@ -37,6 +37,7 @@ from orienteer.inspect.status_in_words import (
     lost_in_words,
     of_reachable_in_words,
     out_of_reach,
+    parts_in_words,
     rendered_in_words,
     share_in_words,
     supposed,
@@ -164,6 +165,7 @@ def panel(folder: Path, figures: Figures, stop_wanted: int = 0) -> Panel:
     add_fact(rows, "waiting", f"{counted(figures.n_frontier, 'page')} in the frontier; {known} known")
     add_fact(rows, "speed", _speed(figures))
     add_fact(rows, "workers", workers_in_words(figures.workers, figures.n_workers_died))
+    add_fact(rows, "shown with", _parts(figures))
     add_fact(rows, "hosts", _hosts(figures))
     add_fact(rows, "errors", _errors(figures) or "none")
     add_fact(rows, "time", f"{duration(figures.elapsed_s)} so far; left: {_left(figures)}")
@@ -183,6 +185,7 @@ def progress_line(folder: Path, figures: Figures, stop_wanted: int = 0) -> str:
         _measured(figures),
         f"running for {duration(figures.elapsed_s)}",
         f"left: {_left(figures)}",
+        _parts(figures),
         "stopping" if stop_wanted else "",
     ]
     return f"{plain(str(folder))}: " + "; ".join(part for part in parts if part)
@@ -261,6 +264,7 @@ def _report_rows(report: Report) -> Table:
     add_fact(rows, "rendered", rendered_in_words(report.rendered))
     add_fact(rows, "suspect", suspect_in_words(report.n_suspect))
     add_fact(rows, "not kept", unarchived_in_words(report.n_unarchived))
+    add_fact(rows, "shown with", parts_in_words(report.parts))
     add_fact(rows, "on topic", _on_topic(figures))
     add_fact(rows, "", _topical(report.topical))
     add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_given_up else "")
@@ -374,6 +378,14 @@ def _topical(proved: Certificate | None) -> str:
 
 def _speed(figures: Figures) -> str:
     return f"{figures.pages_per_s:.1f} pages/s, {figures.n_under_way:,} in flight, {size(figures.n_bytes)} received"
+
+
+def _parts(figures: Figures) -> str:
+    """What pages are shown with, where that is wanted."""
+    if not (figures.n_parts or figures.n_parts_waiting):
+        return ""
+    parts = counted(figures.n_parts, "picture, style or the like", "pictures, styles and the like")
+    return f"{parts} in this run ({size(figures.parts_bytes)}), {figures.n_parts_waiting:,} still to be fetched"
 
 
 def _hosts(figures: Figures) -> str:

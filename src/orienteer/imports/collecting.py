@@ -32,12 +32,13 @@ from orienteer.imports.shown_pages import ShownPages
 from orienteer.imports.wat import wat_page
 from orienteer.pages.outcome import Outcome
 from orienteer.store.archive import Archive
-from orienteer.store.record import ArchivedResponse
+from orienteer.store.record import ArchivedResponse, response_record
 from orienteer.url import canonical_url
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.http_message import Message, resource_of, response_of, truly_coded
 from orienteer.warc.packed import blocks
 from orienteer.warc.records import Reading, Record, bare_uri, records
+from orienteer.workers.answer_reader import IS_PART
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
 _ANSWERS = ("response", "resource", "revisit")
@@ -116,23 +117,27 @@ class Collector:
         if message is None:
             self.n_unusable += 1
         else:
-            self._take_answer(url, time, message, digest, record.headers.get("warc-truncated"))
+            truncated = record.headers.get("warc-truncated")
+            self._take_answer(url, time, message, digest, record.is_part, truncated)
 
     def _take_answer(
-        self, url: str, time: float, message: Message, digest: bytes | None, truncated: str | None = None
+        self, url: str, time: float, message: Message, digest: bytes | None, is_part: bool, truncated: str | None = None
     ) -> None:
+        """`is_part`: it is no page, whatever it looks like; so our own archives say."""
         outcome = self._outcome(message.status, message.headers, url, message.body)
         if self._passes(outcome, message.status):
             return
         place = None
         kind = media_type(message.headers)
-        if outcome in _KEPT or (outcome is Outcome.UNWANTED_TYPE and kind.startswith(_SHOWN_WITH)):
+        is_kept = outcome in _KEPT or (outcome is Outcome.UNWANTED_TYPE and (is_part or kind.startswith(_SHOWN_WITH)))
+        outcome = Outcome.UNWANTED_TYPE if is_part else outcome
+        if is_kept:
             max_bytes = self._fetch.max_bytes(kind, self._fetch.max_decoded_bytes)
             message = truly_coded(message, max_bytes)
             reason = truncated if truncated in _TRUNCATED else None
-            place = self._archive.append(
-                ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
-            )
+            response = ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
+            more = self._archive.record_headers() | (dict(IS_PART) if outcome is Outcome.UNWANTED_TYPE else {})
+            place = self._archive.append_member(response_record(response, more))
         self.collection.add(url, Entry(time, outcome, message.status, kind, place), digest)
 
     def _outcome(self, status: int, headers: Headers, url: str, body: bytes = b"") -> Outcome:
@@ -148,8 +153,8 @@ class Collector:
 
     def _take_revisit(self, record: Record, url: str, time: float, digest: bytes | None) -> None:
         message = response_of(record.block)
-        is_part = False
-        if message is not None and message.status < 300:
+        is_part = record.is_part
+        if message is not None and message.status < 300 and not is_part:
             is_part = self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE
             if is_part and not media_type(message.headers).startswith(_SHOWN_WITH):
                 return
@@ -175,7 +180,7 @@ class Collector:
             self.n_unresolved += not revisit.is_part
             return
         message = Message(page.status, Headers(page.headers), page.raw_headers, page.body)
-        self._take_answer(revisit.url, revisit.time, message, revisit.digest)
+        self._take_answer(revisit.url, revisit.time, message, revisit.digest, revisit.is_part)
 
     def _is_same(self, place: int, revisit: _Revisit) -> bool:
         """Whether the entry may be what the revisit speaks of."""

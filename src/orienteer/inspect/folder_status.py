@@ -24,7 +24,7 @@ from orienteer.settings import to_table
 from orienteer.store.database_view import DatabaseView, Group
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
-from orienteer.store.shown_tables import RenderedTally
+from orienteer.store.shown_tables import PartFigures, RenderedTally
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FolderStatus:
     `holder` is the process that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the
     largest, `n_hosts` counts all that have a page done, `n_hosts_known` all that were seen. `archive_bytes` are here;
     `stored` tells what of the archive is in object storage. `n_suspect` pages may be made by scripts, `rendered` are
-    those that a browser has shown.
+    those that a browser has shown. `parts` are what pages are shown with.
     """
 
     folder: Path
@@ -57,6 +57,7 @@ class FolderStatus:
     figures: Mapping[str, Any] | None
     n_suspect: int
     rendered: RenderedTally
+    parts: PartFigures
     report: Mapping[str, Any] | None
 
     def outcomes(self, state: PageState) -> dict[str, int]:
@@ -154,6 +155,7 @@ class FolderStatus:
             "n_suspect": self.n_suspect,
             "rendered": self.rendered._asdict(),
             "n_unarchived": self.n_unarchived,
+            "parts": self.parts._asdict(),
             "n_hosts": self.n_hosts,
             "n_hosts_known": self.n_hosts_known,
             "hosts": [asdict(host) for host in self.hosts],
@@ -208,6 +210,7 @@ class FolderWatcher:
                 database_bytes=_size_of(self.path, "crawl.db*"),
                 n_suspect=survey.n_unknown_because(SCRIPTED),
                 rendered=survey.rendered_tally(),
+                parts=survey.part_figures(),
                 figures=_newest((report or {}).get("figures"), survey.get("figures")),
                 report=report,
             )

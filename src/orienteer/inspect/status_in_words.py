@@ -13,9 +13,9 @@ from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.surveyed import Surveyed
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
-from orienteer.store.shown_tables import RenderedTally
+from orienteer.store.shown_tables import PartFigures, RenderedTally
 from orienteer.url import host_of
-from orienteer.wording import counted, goal_share, plain
+from orienteer.wording import counted, goal_share, plain, size
 
 _SEEDS_NAMED = 3
 
@@ -175,6 +175,15 @@ def unarchived_in_words(n_pages: int) -> str:
         f"{counted(n_pages, 'page')} not in the archive (noarchive, or imported without a body): "
         "neither searched nor exported"
     )
+
+
+def parts_in_words(parts: PartFigures) -> str:
+    """What pages are shown with; empty where nobody asked for it."""
+    if not parts.n_parts:
+        return ""
+    kept = f"{counted(parts.n_archived, 'picture, style or the like', 'pictures, styles and the like')} in the archive"
+    more = ((parts.n_failed, "failed"), (parts.n_wanted, "still wanted"))
+    return "".join((f"{kept} ({size(parts.archive_bytes)})", *(f", {n:,} {what}" for n, what in more if n)))
 
 
 def lost_in_words(lost: Mapping[str, str]) -> str:

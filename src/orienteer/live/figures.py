@@ -46,6 +46,8 @@ class Figures:
     too much is out of reach. `measured` is what random walks say of the coverage; None before they have begun, or where
     nobody asked for them. `evidence` is how far they are: at 1 the goal is reached with the confidence that was asked
     for. `workers` are those who fetch and read; `n_workers_died` counts those that ended before their time in this run.
+    `n_parts` counts what pages are shown with (pictures, styles) in this run, `n_parts_failed` what of it failed,
+    `parts_bytes` what came of it, and `n_parts_waiting` is still wanted.
     """
 
     epoch: int
@@ -79,6 +81,10 @@ class Figures:
     evidence: float | None = None
     workers: tuple[WorkerNow, ...] = ()
     n_workers_died: int = 0
+    n_parts: int = 0
+    n_parts_failed: int = 0
+    n_parts_waiting: int = 0
+    parts_bytes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {
@@ -162,6 +168,10 @@ class Watch:
             evidence=None if crawl.survey is None else crawl.survey.progress,
             workers=() if live is None else tuple(self._worker_rates.now(live.crew.figures(), now)),
             n_workers_died=0 if live is None else live.crew.n_died,
+            n_parts=0 if live is None else live.parts.n_done,
+            n_parts_failed=0 if live is None else live.parts.n_failed,
+            n_parts_waiting=0 if live is None else live.parts.n_waiting + live.parts.n_under_way,
+            parts_bytes=0 if live is None else live.parts.n_bytes,
         )
         ledger.figures = figures.as_dict()
         self._next_figures = now + max(_EVERY_S, (time.monotonic() - started) / _SHARE)

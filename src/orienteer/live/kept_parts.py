@@ -20,6 +20,7 @@ from orienteer.store.archive import Position
 from orienteer.store.part_reading import read_part
 from orienteer.store.record import ArchivedPage, Revisited
 from orienteer.store.shown_tables import PartRow
+from orienteer.workers.answer_reader import IS_PART
 from orienteer.workers.received import Received
 
 MAX_MEMORY_BYTES = 64 << 20
@@ -126,7 +127,7 @@ class KeptParts:
         if first is None or answer.revisited is None:
             return None
         earlier = Revisited(first.url, first.time, before.digest)
-        return self._archive.append_revisit(answer.revisited, earlier, not_modified=True)
+        return self._archive.append_revisit(answer.revisited, earlier, not_modified=True, more=IS_PART)
 
     def _archived(self, answer: Received) -> Position:
         assert answer.record is not None
@@ -136,7 +137,7 @@ class KeptParts:
         if first is None or not answer.size_bytes:
             return self._archive.append_member(answer.record)
         earlier = Revisited(first.url, first.time, digest)
-        return self._archive.append_revisit(answer.revisited, earlier, not_modified=False)
+        return self._archive.append_revisit(answer.revisited, earlier, not_modified=False, more=IS_PART)
 
     def _end(self, row: PartRow) -> None:
         self._database.end_part(row)

@@ -146,6 +146,8 @@ class LiveCrawl:
         if news is not None:
             self.log.note("goal impossible", **news.facts)
             self.tell(news.line)
+        if self.crawl.stopped_because is not None and (line := self.parts.news()):
+            self.tell(line)
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -470,6 +472,7 @@ class LiveCrawl:
     def _log_end(self, why: str, elapsed_s: float) -> None:
         self.log.note(
             "end", why=why, n_done=len(self.crawl.order), n_known=len(self.ledger.seen), n_bytes=self.intake.n_bytes,
+            n_parts=self.parts.n_done, n_parts_failed=self.parts.n_failed, parts_bytes=self.parts.n_bytes,
             elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()

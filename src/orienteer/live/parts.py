@@ -35,6 +35,7 @@ from orienteer.live.part_turns import PartTurns, Taken
 from orienteer.pages.outcome import Outcome
 from orienteer.store.log import Log
 from orienteer.url import canonical_url, host_of
+from orienteer.wording import counted
 from orienteer.workers.crew import Crew
 from orienteer.workers.received import Received
 
@@ -108,6 +109,7 @@ class Parts:
         self._under_way: dict[int, tuple[_Wish | Errand, Taken]] = {}  # by the page of the request
         self._asks_robots: set[str] = set()  # hosts
         self._n_started = 0
+        self._is_told = False
         if ledger.plan.crawl.requisites:
             for row in ledger.database.parts_wanted():
                 self._enqueue(_Wish(row.url, host_of(row.url), row.id))
@@ -120,6 +122,14 @@ class Parts:
     @property
     def n_under_way(self) -> int:
         return len(self._under_way)
+
+    def news(self) -> str:
+        """Once, after all pages are done: how many parts are still to be fetched."""
+        if self._is_told or not self.n_waiting:
+            return ""
+        self._is_told = True
+        parts = counted(self.n_waiting, "picture, style or the like is", "pictures, styles and the like are")
+        return f"all pages are done; {parts} still to be fetched"
 
     # -- wishes -------------------------------------------------------------------------------------------------
 
@@ -279,6 +289,8 @@ class Parts:
             return None
         if self._keyring.next_step(url) is not None and not self._ledger.crawl.is_closed:
             return math.inf  # pages of its host log in
+        if errand is not None and not wish.thens and self._page_waits(name):
+            return math.inf  # a page of its host asks for robots.txt, and for what that names
         rest_s = self._health.rest_left_s(self._number(name), now)
         free_at = max(self._turns.free_at(name, now), now + rest_s)
         if free_at > now:

@@ -19,6 +19,7 @@ from orienteer.graph.proved import Certificate
 from orienteer.hooks.hook_names import Hook, HookGiven, hooks_given, hooks_kept, names_of
 from orienteer.hooks.page_hooks import HookFailures
 from orienteer.inspect.library_certificate import library_certificate, topical_certificate
+from orienteer.inspect.status_in_words import parts_in_words
 from orienteer.inspect.surveyed import surveyed
 from orienteer.ledger.kept_policy import LoadedPolicy
 from orienteer.ledger.ledger import Ledger
@@ -39,7 +40,7 @@ from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_files import DATABASE, settings_of_folder
-from orienteer.store.shown_tables import RenderedTally
+from orienteer.store.shown_tables import PartFigures, RenderedTally
 from orienteer.store.uploads import Uploads
 from orienteer.wording import counted
 from orienteer.workers.crew import Crew
@@ -66,10 +67,12 @@ class Report:
     trouble: str = ""  # why a crawl with access stopped
     n_suspect: int = 0  # pages that scripts may make: their links count as not known
     rendered: RenderedTally = field(default_factory=RenderedTally)  # pages that a browser has shown, in all runs
+    parts: PartFigures = field(default_factory=PartFigures)  # what pages are shown with
     n_unarchived: int = 0  # pages that were read and are not in the archive, since they ask so
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
+        facts["parts"] = self.parts._asdict()
         for name, proved in (("library", self.library), ("topical", self.topical)):
             facts[name] = None if proved is None else proved.as_dict()
         facts["rendered"] = self.rendered._asdict()
@@ -97,6 +100,7 @@ class Report:
             ("blocked", figures.n_blocked),
             ("in the frontier", figures.n_frontier),
             ("perhaps made by scripts", self.n_suspect or ""),
+            ("shown with", parts_in_words(self.parts)),
         ]
         return facts_html("Report of a crawl", facts)
 
@@ -112,6 +116,7 @@ def live_crawl(
     scope: str = "host",
     topic: str | Path | None = None,
     hooks: Sequence[HookGiven] | None = None,
+    requisites: bool = False,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     on: str | None = None,
     access: str | Path | None = None,
@@ -122,15 +127,16 @@ def live_crawl(
 
     The coverage `until` is measured with this `confidence`, and proved; it stops by what comes first. None: by the
     proof alone. `topic` is a topic file: pages are told how relevant they are to it. `hooks` are run on each page: they
-    are names of plug-ins, files, or functions that take a HookPage and return None or Added. `settings` are tables as
-    in crawl.toml: `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose
-    machines fetch and read: "local-ray", or the address of its head. `access` is a file that says what to show to
-    hosts that ask who it is: headers, cookies, a login. `browser` is the program that shows pages which scripts make;
-    without, Chromium is looked for. Both are named anew in every run.
+    are names of plug-ins, files, or functions that take a HookPage and return None or Added. With `requisites` all that
+    pages are shown with goes into the archive, too: pictures, styles, scripts. `settings` are tables as in crawl.toml:
+    `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `on` is a Ray cluster whose machines fetch and
+    read: "local-ray", or the address of its head. `access` is a file that says what to show to hosts that ask who it
+    is: headers, cookies, a login. `browser` is the program that shows pages which scripts make; without, Chromium is
+    looked for. Both are named anew in every run.
     """
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
-    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None}
+    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None, "requisites": requisites}
     named |= {"proof": True} if confidence is None else {"confidence": confidence}
     named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     tables["crawl"] = named | tables.get("crawl", {})
@@ -372,6 +378,7 @@ def reported(
         trouble=trouble,
         n_suspect=ledger.database.n_unknown_because(SCRIPTED),
         rendered=ledger.database.rendered_tally(),
+        parts=ledger.database.part_figures(),
         n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
     )
     ledger.folder.write_report(report.as_dict())

@@ -34,6 +34,7 @@ from orienteer.pages.states import PageState
 from orienteer.pages.unknown import NOBODY_KNOWS, UnknownLinks
 from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.salvage import Salvage
+from orienteer.repair.shown_rows import RENDERED_COLUMNS, copy_parts, copy_rendered
 from orienteer.store.archive import Position
 from orienteer.store.database import Database, SessionRow
 from orienteer.store.folder_files import ARCHIVE_END
@@ -57,11 +58,12 @@ class Rebuilt:
     n_urls_lost: int = 0
     n_made_known: int = 0
     lost: dict[str, str] = field(default_factory=dict)
+    lost_parts: list[str] = field(default_factory=list)  # URLs of what pages are shown with, and is wanted again
     used: set[tuple[int, int]] = field(default_factory=set)  # file and offset of the records that rows speak of
 
     @property
     def is_as_before(self) -> bool:
-        return not (self.lost or self.n_urls_lost or self.n_made_known)
+        return not (self.lost or self.n_urls_lost or self.n_made_known or self.lost_parts)
 
 
 class _Event(NamedTuple):
@@ -328,6 +330,9 @@ class _Rebuilding:
             new.set_revisits(Revisits(page, *values))
         for page, signature in self._of_pages("signature", ("signature",)):
             new.add_signature(page, signature)
+        parts = copy_parts(self._old, self._scan, new)
+        self.came_to.lost_parts = parts.lost
+        self.came_to.used |= parts.used | copy_rendered(self._of_pages("rendered", RENDERED_COLUMNS), self._scan, new)
         for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
             try:
                 new.add_event(float(time), str(kind), host, **json.loads(detail))

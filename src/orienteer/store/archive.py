@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -45,6 +45,7 @@ from orienteer.store.stored_files import StoredFile, StoredFiles
 
 REPAIR = "`orienteer repair DIR`"
 MAKES_THE_BEST = f"{REPAIR} makes the best of the rest"
+_NO_MORE: Mapping[str, str] = {}
 _Read = TypeVar("_Read")
 _FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
 
@@ -108,9 +109,14 @@ class Archive:
         self._write(member)
         return position
 
-    def append_revisit(self, response: ArchivedResponse, earlier: Revisited, not_modified: bool) -> Position:
-        """The page is as it was in the earlier record; `read` finds it there, and not at the position of this one."""
-        return self.append_member(revisit_record(response, earlier, not_modified, self.record_headers()))
+    def append_revisit(
+        self, response: ArchivedResponse, earlier: Revisited, not_modified: bool, more: Mapping[str, str] = _NO_MORE
+    ) -> Position:
+        """The page is as it was in the earlier record; `read` finds it there, and not at the position of this one.
+
+        `more` are headers of the record.
+        """
+        return self.append_member(revisit_record(response, earlier, not_modified, {**self.record_headers(), **more}))
 
     def sync(self) -> ArchiveEnd:
         """Make everything appended durable; the end to be acknowledged."""

@@ -15,6 +15,7 @@ from orienteer.warc.packed import blocks
 from orienteer.warc.records import Reading, records
 
 ACKNOWLEDGED = "Orienteer-Acknowledged"  # a header of records: number and size of the last file, when it was written
+_KINDS = ("response", "revisit", "resource")
 _MAX_UNNAMED_BYTES = 64 << 20  # of records of older versions, which name no end: more than a second of any crawl
 
 
@@ -23,7 +24,7 @@ def goes_far_on(path: Path, start: int, end: tuple[int, int]) -> bool:
     n_unnamed = 0
     with path.open("rb") as file:
         tail = cast(BinaryIO, _From(file, start))
-        for record in records(blocks(tail, path.name, lambda _: None), ("response", "revisit"), Reading(), path.name):
+        for record in records(blocks(tail, path.name, lambda _: None), _KINDS, Reading(), path.name):
             named = acknowledged_in(record.headers.get(ACKNOWLEDGED.lower(), ""))
             if named is None:
                 n_unnamed += len(record.block)

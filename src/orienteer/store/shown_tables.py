@@ -134,13 +134,6 @@ class ShownTables(SurveyTables):
         """Those that are wanted, and not done."""
         return self._parts("WHERE outcome = '' ORDER BY id")
 
-    def n_parts(self) -> tuple[int, int]:
-        """How many there are, and how many of them stand in the archive."""
-        if "part" in self.missing_tables:
-            return 0, 0
-        row = self._row("SELECT count(*), count(archive_bytes) FROM part")
-        return (0, 0) if row is None else (int(row[0]), int(row[1]))
-
     def part_figures(self) -> PartFigures:
         """What came of them, in a few numbers."""
         if "part" in self.missing_tables:

@@ -31,12 +31,15 @@ class ArchivedAnswer(NamedTuple):
 def archived_answers(
     files: Iterable[ArchiveFile], kinds: Container[str], reading: Reading, progress: Progress
 ) -> Iterator[ArchivedAnswer]:
-    """The answers in records of these kinds, file by file; `reading` counts what could not be read."""
+    """The answers in records of these kinds, file by file; `reading` counts what could not be read.
+
+    What our own archives hold besides pages is left out.
+    """
     for file in files:
         with file.opened() as stream:
             packed = blocks(stream, file.name, _teller(progress, file.size_bytes))
             for record in records(packed, kinds, reading, file.name):
-                answer = answer_in(record)
+                answer = None if record.is_part else answer_in(record)
                 if answer is not None:
                     yield ArchivedAnswer(record.kind, answer)
 

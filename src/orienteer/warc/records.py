@@ -19,6 +19,7 @@ from orienteer.url import canonical_url
 from orienteer.wording import counted
 
 MAX_BLOCK_BYTES = 32 << 20  # no page is larger; what is, is passed over
+PART = "Orienteer-Part"  # a header of records in our own archives: what it holds is no page, but shown with pages
 _MAX_HEAD_BYTES = 1 << 18
 _MAX_RUBBISH_BYTES = 256 << 20  # between two records: what holds more is no archive
 
@@ -42,6 +43,11 @@ class Record(NamedTuple):
     def url(self) -> str | None:
         """The canonical URL that it is about."""
         return canonical_url(bare_uri(self.headers.get("warc-target-uri", "")))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is no page, but what a page is shown with, as our own archives say."""
+        return PART.lower() in self.headers
 
 
 def bare_uri(stated: str) -> str:

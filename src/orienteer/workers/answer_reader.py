@@ -22,6 +22,7 @@ from orienteer.extract.robot_rules import rules_of_header
 from orienteer.extract.session_content import digest_without_session
 from orienteer.pages.outcome import Outcome
 from orienteer.store.record import ArchivedResponse, resource_record, response_record
+from orienteer.warc.records import PART
 from orienteer.workers.received import Reading, Received, ShownPage
 from orienteer.workers.showing import ShownAnswer
 
@@ -29,6 +30,7 @@ DOM, VIEW = "urn:dom:", "urn:view:"  # before the URL of a page: the document th
 
 # Answers that are whole: they go into the archive, whatever they say.
 _ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
+IS_PART: Mapping[str, str] = {PART: "yes"}  # of the record of what is no page
 _REVISITED = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
 
 
@@ -145,7 +147,7 @@ def _part(found: Received, answer: Fetched, reading: Reading, record_headers: Ma
         response = _response(answer, None)
         response = response._replace(body_sha1=response.payload_sha1)
         if answer.outcome in _ARCHIVED:
-            found.record = response_record(response, record_headers or {})
+            found.record = response_record(response, {**(record_headers or {}), **IS_PART})
         found.revisited = response._replace(body=b"")
     return found
 

@@ -1,0 +1,144 @@
+"""The browser is started, replaced and ended; every job comes back once, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from orienteer.browser import process_group
+from orienteer.browser.finding import NAMES, find_browser
+from orienteer.browser.job import Rendered, Wanted
+from orienteer.browser.profile import PREFIX, remove_abandoned
+from orienteer.browser.renderer import Renderer
+from orienteer.browser.settings import BrowserSettings
+from orienteer.errors import InputError
+from tests.browser.rendering import opened_renderer, page_job, shown, site
+
+_ROOT = Path(__file__).parents[2]
+_OWNER = """
+import sys, time
+from tests.browser.rendering import opened_renderer, page_job, shown
+with opened_renderer(tabs=1) as renderer:
+    shown(renderer, [page_job("click.html")])
+    renderer.start(page_job("endless_script.html"))
+    print(renderer._browser.process.pid, flush=True)
+    time.sleep(600)
+"""
+
+
+def _pid(renderer: Renderer) -> int:
+    assert renderer._browser is not None
+    return renderer._browser.process.pid
+
+
+def test_a_browser_that_dies_is_replaced_and_pages_are_shown_again() -> None:
+    killed = []
+    with opened_renderer(tabs=2) as renderer:
+
+        def answer(wanted: Wanted) -> object:
+            if not killed:
+                killed.append(_pid(renderer))
+                process_group.kill(killed[0])
+            return site(wanted)
+
+        found = shown(renderer, [page_job("frames.html", i) for i in range(3)], answer)  # type: ignore[arg-type]
+        assert [found[i].trouble for i in range(3)] == ["", "", ""]
+        assert all(len(found[i].links) == 3 for i in range(3))
+        assert renderer.n_browsers == 2
+        assert renderer.cpu_s > 0
+    assert process_group.members(killed[0]) == []
+
+
+def test_a_page_that_takes_too_much_memory_is_told_apart() -> None:
+    with opened_renderer(tabs=2, max_memory_mb=200) as renderer:
+        found = shown(renderer, [page_job("memory.html", 0), page_job("history.html", 1)])
+        assert found[0].trouble == "memory"
+        assert found[1].trouble == ""
+        assert renderer.n_browsers >= 2
+
+
+def test_a_browser_is_replaced_after_many_pages_and_jobs_are_cancelled() -> None:
+    with opened_renderer(tabs=1, restart_after=2) as renderer:
+        found = shown(renderer, [page_job("history.html", i) for i in range(3)])
+        assert {rendered.trouble for rendered in found.values()} == {""}
+        assert renderer.n_browsers == 2
+        for i in range(3):
+            renderer.start(page_job("endless_script.html", i))
+        renderer.cancel()
+        events: list[Wanted | Rendered] = []
+        while renderer.n_under_way:
+            events += renderer.events()
+        assert sorted(event.job for event in events) == [0, 1, 2]
+        assert {event.trouble for event in events if isinstance(event, Rendered)} == {"cancelled"}
+
+
+def test_nothing_is_left_after_close() -> None:
+    before = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    with opened_renderer(tabs=1) as renderer:
+        shown(renderer, [page_job("click.html")])
+        browser = _pid(renderer)
+        its_folder = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")) - before
+        assert len(process_group.members(browser)) > 1
+        renderer.start(page_job("endless_script.html"))
+    assert process_group.members(browser) == []
+    assert not [folder for folder in its_folder if folder.exists()]
+
+
+def test_nothing_is_left_when_the_owner_is_killed() -> None:
+    find_or_skip()
+    before = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "src"), *filter(None, sys.path)])}
+    owner = subprocess.Popen([sys.executable, "-c", _OWNER], cwd=_ROOT, env=paths, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    browser = int(owner.stdout.readline())
+    assert len(process_group.members(browser)) > 1
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    owner.stdout.close()
+    while process_group.members(browser):  # the time-out of the test is its limit
+        pass
+    folders = set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")) - before
+    assert folders  # which it could not remove: the next one does, once they are not new
+    remove_abandoned(now_s=time.time() + 1e6)
+    assert not [folder for folder in folders if folder.exists()]
+
+
+def find_or_skip() -> Path:
+    try:
+        return find_browser()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def test_a_browser_is_found_or_missed_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / NAMES[-1]
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("orienteer.browser.finding._PLACES", ())
+    assert find_browser() == find_browser(NAMES[-1]) == find_browser(str(program)) == program
+    program.unlink()
+    with pytest.raises(InputError, match="install chromium-headless-shell"):
+        find_browser()
+    with pytest.raises(InputError, match="no browser at '/nowhere'"):
+        Renderer(BrowserSettings(path="/nowhere"))
+    with pytest.raises(InputError, match="tabs is 0"):
+        BrowserSettings(tabs=0)
+
+
+def test_a_program_that_is_no_browser_gives_jobs_back(tmp_path: Path) -> None:
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    renderer = Renderer(BrowserSettings(path=str(program)))
+    found = shown(renderer, [page_job("click.html", i) for i in range(2)])
+    renderer.close()
+    assert {rendered.trouble for rendered in found.values()} == {"crashed"}
