@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser check bench docs lint types layers clean
+.PHONY: demo test browser replay-tools check bench docs lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
 
 # More options by PYTEST, as in `make test PYTEST="--durations=25"` or `make test PYTEST="--hypothesis-profile=thorough"`.
-test: .venv/.installed-dev browser
+test: .venv/.installed-dev browser replay-tools
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder $(PYTEST)
 
 # Tests of the pages and of rendering need browsers, and are skipped without: they are installed where that is possible.
@@ -21,6 +21,10 @@ browser:
 	      >/dev/null 2>&1 || true; \
 	  fi; \
 	done
+
+# pywb, ReplayWeb.page and pages to play, in the user's cache; what cannot be had, its tests are skipped without.
+replay-tools: .venv/.installed-dev
+	@$(BIN)/python -m tests.replay_tools.tools
 
 check: lint types layers test
 

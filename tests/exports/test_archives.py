@@ -22,6 +22,7 @@ import orienteer as ori
 from orienteer.exports import wacz
 from orienteer.exports.archived_records import searchable_url
 from orienteer.exports.sorted_lines import SortedLines
+from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -41,6 +42,7 @@ from tests.exports.crawls import (
     site_crawl,
 )
 from tests.live.live_crawls import crawled
+from tests.replay_tools.shown_folders import keep_parts, keep_shown
 from tests.store.small_crawls import warcio_responses
 
 
@@ -120,6 +122,10 @@ def test_cdxj_is_as_another_indexer_makes_it(crawl: Path, tmp_path: Path) -> Non
         "http://127.0.0.1:99/",
         "http://a.org/%C3%84",
         "http://awww.org/",
+        "urn:view:http://www.A.org/",
+        "urn:dom:https://a.org/x/?z=1&a=2&B",
+        "urn:dom:http://a.org/%C3%84?",
+        "http://a.org/x/?a=1#/route",
     ],
 )
 def test_keys_are_those_of_pywb(url: str) -> None:
@@ -145,8 +151,10 @@ def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:
         assert stored == {"archive/data.warc.gz", "indexes/index.cdx.gz"}
         pages = [json.loads(line) for line in package.read("pages/pages.jsonl").splitlines()]
         about = json.loads(package.read("datapackage.json"))
-    assert pages[0] == {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}
-    assert {page["url"]: page["title"] for page in pages[1:]}[VISIT] == "Visit"
+    assert pages[0] == {"format": "json-pages-1.0", "id": "pages", "title": "Pages", "hasText": True}
+    by_url = {page["url"]: page for page in pages[1:]}
+    assert (by_url[VISIT]["title"], by_url[VISIT]["text"]) == ("Visit", "Open every day. home old")
+    assert [page["url"] for page in pages[1:] if page.get("seed")] == [HOME]
     assert {page["url"] for page in pages[1:]} == PAGES
     assert about["mainPageUrl"] == HOME
 
@@ -182,7 +190,63 @@ def test_the_index_of_a_wacz_leads_to_the_records(
         assert record.rec_headers.get_header("WARC-Target-URI") == entry["url"]
         assert record.http_headers.get_statuscode() == entry["status"]
     assert {entry["url"] for entry in entries} == PAGES | {OLD}
-    assert len(entries) == len(PAGES) + 1
+    assert len(entries) == len(PAGES) + 2  # and the one whose URL ends in a slash, as pywb looks for it
+    assert validated(tmp_path / "all.wacz").startswith("0 ")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl with what its pages are shown with, and what a browser made of one; `copy.png` is as `a.png` is."""
+    folder = plain_crawl(tmp_path_factory.mktemp("shown") / "crawl", n_pages=2).path
+    images = {"http://xyz.zz/a.png": b"a", "http://xyz.zz/copy.png": b"a", "http://xyz.zz/b/": b"b"}
+    keep_parts(folder, {url: Answer(body, content_type="image/png") for url, body in images.items()})
+    keep_parts(folder, {"http://xyz.zz/b/": Answer(b"newer", content_type="image/png")})
+    keep_shown(folder, "http://a.org/0")
+    return folder
+
+
+SHOWN = {"urn:dom:http://a.org/0", "urn:view:http://a.org/0"}
+PARTS = {"http://xyz.zz/a.png", "http://xyz.zz/copy.png", "http://xyz.zz/b/"}
+
+
+def targets(path: Path) -> list[tuple[str, str]]:
+    """Kind and URI of the records in a file, as warcio reads them."""
+    with path.open("rb") as stream:
+        found = [(record.rec_type, record.rec_headers) for record in ArchiveIterator(stream)]
+    return [(kind, headers.get_header("WARC-Target-URI")) for kind, headers in found if kind != "warcinfo"]
+
+
+def test_what_pages_are_shown_with_is_exported_once(shown: Path, tmp_path: Path) -> None:
+    ori.export(shown, "warc", tmp_path / "all.warc.gz")
+    found = targets(tmp_path / "all.warc.gz")
+    assert sorted(uri for _, uri in found) == sorted({"http://a.org/0", "http://a.org/1"} | SHOWN | PARTS)
+    assert {uri for kind, uri in found if kind == "revisit"} == {"http://xyz.zz/copy.png"}
+    assert gzip.decompress((tmp_path / "all.warc.gz").read_bytes()).count(b"\r\n\r\nnewer\r\n") == 1
+    ori.export(shown, "warc", tmp_path / "pages.warc.gz", requisites=False)
+    assert {uri for _, uri in targets(tmp_path / "pages.warc.gz")} == {"http://a.org/0", "http://a.org/1"} | SHOWN
+
+
+def test_what_a_part_repeats_comes_with_it(tmp_path: Path) -> None:
+    """The newest of each part is exported; what it is a revisit of may be an older one."""
+    folder = plain_crawl(tmp_path / "crawl", n_pages=1).path
+    a, b = "http://xyz.zz/a.png", "http://xyz.zz/b.png"
+    keep_parts(folder, {a: Answer(b"same"), b: Answer(b"same")})
+    keep_parts(folder, {a: Answer(b"other")})
+    ori.export(folder, "warc", tmp_path / "all.warc.gz")
+    assert sorted(targets(tmp_path / "all.warc.gz"))[1:] == [("response", a), ("response", a), ("revisit", b)]
+
+
+def test_indexes_of_what_pages_are_shown_with(shown: Path, tmp_path: Path) -> None:
+    ori.export(shown, "cdxj", tmp_path / "index.cdxj")
+    lines = (tmp_path / "index.cdxj").read_text().splitlines()
+    assert set(lines) <= cdxj_of(*sorted((shown / "archive").iterdir()))
+    assert {json.loads(line.split(" ", 2)[2])["url"] for line in lines} >= SHOWN | PARTS
+    ori.export(shown, "wacz", tmp_path / "all.wacz", hosts="a.org")
+    with zipfile.ZipFile(tmp_path / "all.wacz") as package:
+        entries = indexed(package)
+        heads = package.read("indexes/index.idx").decode().splitlines()[1:]
+    assert {entry["url"] for entry in entries} >= SHOWN | PARTS
+    assert [head.split(":")[0] == "urn" for head in heads] == [False, True, False]
     assert validated(tmp_path / "all.wacz").startswith("0 ")
 
 

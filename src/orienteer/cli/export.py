@@ -36,6 +36,9 @@ def export(
         "--full-text",
         help="Texts: all that stands on a page, menus too (jsonl, parquet: besides the main text, as full_text).",
     ),
+    no_requisites: bool = typer.Option(
+        False, "--no-requisites", help="Archives: leave out the pictures, styles and scripts that pages are shown with."
+    ),
     force: bool = typer.Option(False, "--force", help="Replace what is there already."),
     processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -49,7 +52,8 @@ def export(
     """
     from orienteer.exports.export import export as export_crawl
 
-    given = {"base": base, "words": words, "full_text": full_text or None}
+    requisites = False if no_requisites else None
+    given = {"base": base, "words": words, "full_text": full_text or None, "requisites": requisites}
     settings = {name: value for name, value in given.items() if value is not None}
     with display.progress_bar() as progress:
         report = export_crawl(

@@ -103,12 +103,14 @@ def _facts(report: ImportReport) -> list[tuple[str, Any]]:
         else "",
         f"{report.n_unresolved:,} said to be as before, which is not here" if report.n_unresolved else "",
     ]
+    parts = f"{report.n_parts:,} pictures, styles, scripts and frames kept beside them" if report.n_parts else ""
     speed = f", {report.pages_per_cpu_s:,.0f} pages per CPU-second" if report.n_done else ""
     return [
         ("seeds", f"{seeds} ({'guessed; name them with --seed' if report.seeds_are_guessed else 'as stated'})"),
         ("records", counted(report.n_records, "record") + " read" if report.n_records else ""),
         ("damaged", _damage(report)),
         ("pages", ", ".join(part for part in pages if part) if report.n_records else ""),
+        ("parts", parts),
         ("waiting", "; ".join(part for part in waiting if part)),
         ("outside", f"{counted(report.n_outside, 'page')} left out, outside the scope" if report.n_outside else ""),
         ("coverage", certificate_in_words(report.certificate) if report.certificate and report.n_done else ""),

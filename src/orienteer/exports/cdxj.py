@@ -23,9 +23,13 @@ class Cdxj(Exporter):
     about = "an index to the WARC files of the crawl folder"
     suffixes = packed(".cdxj")
 
+    def __init__(self, requisites: bool = True) -> None:
+        """`requisites`: also the pictures, styles and scripts that pages are shown with."""
+        self._requisites = requisites
+
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         with SortedLines(staging.folder) as lines:
-            for record in archived_records(crawl):
+            for record in archived_records(crawl, self._requisites):
                 name = crawl.archive.path(record.place.file).name
                 lines.add(cdxj_line(record, name, record.place.offset, keep_slash=False))
             with byte_writer(staging.main, staging.name) as out:

@@ -112,6 +112,19 @@ def pages_with_bodies(
     return _read(crawl, wanted, of_main, (crawl.archive.folder, body, arguments))
 
 
+def whole_texts(crawl: ExportedCrawl, wanted: Mask) -> Iterator[tuple[PageRow, str, str]]:
+    """These pages in the same order: what is known of each, its URL, and all that stands on it."""
+    rows = (
+        ((row, url), ToWrite(crawl.to_read(row, url), row.language, b""))
+        for row, url in crawl.rows(wanted, "exporting texts")
+    )
+    with in_order(content_reading, (crawl.archive.folder,), rows, crawl.n_processes) as read:
+        for (row, url), content in read:
+            if isinstance(content, Failed):
+                warn_skipped(url, content)
+            yield row, url, "" if isinstance(content, Failed) else content.text
+
+
 def _read(
     crawl: ExportedCrawl, wanted: Mask, of_main: Iterator[IsMain], reading: tuple[Any, ...]
 ) -> Iterator[tuple[TextPage, Any | None]]:

@@ -3,11 +3,12 @@
     archive/data.warc.gz        the records, as in a WARC export
     indexes/index.cdx.gz        where each stands in it: CDXJ, sorted, in gzip members of so many lines
     indexes/index.idx           the first line of each of those members, and where it stands
-    pages/pages.jsonl           the pages with their titles, to begin reading at
+    pages/pages.jsonl           the pages with their titles and texts, to begin reading at; seeds are marked
     datapackage.json            the size and the hash of each of these
     datapackage-digest.json     the hash of that
 
-https://specs.webrecorder.net/wacz/1.1.1/; keys of the index are as ReplayWeb.page makes them.
+https://specs.webrecorder.net/wacz/1.1.1/. Keys of the index are as ReplayWeb.page makes them. pywb makes another one of
+a URL that ends in a slash, without it: such a URL stands under both.
 """
 
 from __future__ import annotations
@@ -15,28 +16,35 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import islice
-from typing import IO, Any
+from itertools import groupby, islice
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from orienteer import __version__
 from orienteer.exports.archived_records import archived_mask, archived_records, cdxj_line
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter
-from orienteer.exports.page_texts import iso_time
+from orienteer.exports.jsonl import as_line
+from orienteer.exports.page_texts import iso_time, whole_texts
 from orienteer.exports.sorted_lines import SortedLines
 from orienteer.exports.staging import Staging
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress
+from orienteer.store.folder_files import settings_of_folder
 from orienteer.store.record import warcinfo_record
 
 _VERSION = "1.1.1"
 _WARC, _INDEX = "data.warc.gz", "index.cdx.gz"
 _LINES_PER_MEMBER = 1024
+# A field that says nothing. Where the directory of a zip has none for a file, ReplayWeb.page expects none in front of
+# the file itself, either; but there stands one, so that the file may be larger than 4 GiB.
+_EXTRA = b"Or\0\0"
 
 
 @exporter
@@ -45,62 +53,84 @@ class Wacz(Exporter):
     about = "the newest response of each page with indexes, for ReplayWeb.page"
     suffixes = (".wacz",)
 
+    def __init__(self, requisites: bool = True) -> None:
+        """`requisites`: also the pictures, styles and scripts that pages are shown with."""
+        self._requisites = requisites
+
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
-        with (
-            _Package(staging) as package,
-            SortedLines(staging.folder) as lines,
-            tempfile.TemporaryFile(dir=staging.folder) as pages,
-        ):
-            first = _write_archive(crawl, package, lines, pages)
+        with _Package(staging) as package, SortedLines(staging.folder) as lines:
+            times = _write_archive(crawl, package, lines, self._requisites)
             _write_index(package, lines)
-            pages.seek(0)
-            with package.file("pages/pages.jsonl", packed=True) as out:
-                shutil.copyfileobj(pages, out)
+            first = _write_pages(crawl, package, times)
             package.describe(f"{crawl.path.resolve().name}, as crawled by Orienteer", first)
         return Written(int((archived_mask(crawl) & crawl.pages).sum()))
 
 
-class _MainPage:
+class _MainPage(NamedTuple):
     """The page to begin at: the first that was fetched."""
 
-    def __init__(self) -> None:
-        self.url: str | None = None
-        self.time = 0.0
+    url: str
+    time: str
 
 
-def _write_archive(crawl: ExportedCrawl, package: _Package, lines: SortedLines, pages: IO[bytes]) -> _MainPage:
-    """The records; where they stand goes into `lines`, which pages there are into `pages`."""
-    first = _MainPage()
-    pages.write(b'{"format": "json-pages-1.0", "id": "pages", "title": "Pages"}\n')
+def _write_archive(
+    crawl: ExportedCrawl, package: _Package, lines: SortedLines, requisites: bool
+) -> NDArray[np.float64]:
+    """The records; where they stand goes into `lines`. By page, the time that its record has."""
+    times = np.zeros(len(crawl.pages))
     with package.file(f"archive/{_WARC}") as out:
         offset = out.write(warcinfo_record(_WARC))
-        for record in archived_records(crawl):
-            lines.add(cdxj_line(record, _WARC, offset, keep_slash=True))
+        for record in archived_records(crawl, requisites):
+            for line in {cdxj_line(record, _WARC, offset, keep_slash) for keep_slash in (True, False)}:
+                lines.add(line)
             offset += out.write(record.member)
-            if crawl.is_redirect[record.row.id]:
-                continue
-            url, time = record.page.url, record.page.time
-            page = {"id": str(record.row.id), "url": url, "ts": iso_time(time), "title": record.row.title or url}
-            pages.write(json.dumps(page).encode() + b"\n")
-            if first.url is None:
-                first.url, first.time = url, time
-    return first
+            if record.row is not None:
+                times[record.row.id] = record.about.time
+    return times
 
 
 def _write_index(package: _Package, lines: SortedLines) -> None:
-    """The index, and the index of the index, by which a reader fetches no more of it than it needs."""
+    """The index, and the index of the index, by which a reader fetches no more of it than it needs.
+
+    What was made of pages stands in members of its own: ReplayWeb.page tells by the first lines how keys are made.
+    """
     heads = [b'!meta 0 {"format": "cdxj-gzip-1.0", "filename": "%s"}\n' % _INDEX.encode()]
     offset = 0
-    in_order = iter(lines)
     with package.file(f"indexes/{_INDEX}") as out:
-        while block := list(islice(in_order, _LINES_PER_MEMBER)):
-            member = gzip.compress(b"".join(block), 6, mtime=0)
-            digest = f"sha256:{hashlib.sha256(member).hexdigest()}"
-            about = json.dumps({"offset": offset, "length": len(member), "digest": digest})
-            heads.append(block[0].partition(b"{")[0] + about.encode() + b"\n")
-            offset += out.write(member)
+        for _, alike in groupby(lines, key=lambda line: line.startswith(b"urn:")):
+            while block := list(islice(alike, _LINES_PER_MEMBER)):
+                member = gzip.compress(b"".join(block), 6, mtime=0)
+                digest = f"sha256:{hashlib.sha256(member).hexdigest()}"
+                about = json.dumps({"offset": offset, "length": len(member), "digest": digest})
+                heads.append(block[0].partition(b"{")[0] + about.encode() + b"\n")
+                offset += out.write(member)
     with package.file("indexes/index.idx", packed=True) as out:
         out.writelines(heads)
+
+
+def _write_pages(crawl: ExportedCrawl, package: _Package, times: NDArray[np.float64]) -> _MainPage | None:
+    """The list of pages."""
+    first = None
+    seeds = _seeds(crawl)
+    with package.file("pages/pages.jsonl", packed=True) as out:
+        out.write(as_line({"format": "json-pages-1.0", "id": "pages", "title": "Pages", "hasText": True}))
+        for row, url, text in whole_texts(crawl, crawl.pages & crawl.is_archived):
+            time = iso_time(float(times[row.id]))
+            page = {"id": str(row.id), "url": url, "ts": time, "title": row.title or url, "text": text}
+            out.write(as_line(page | ({"seed": True} if url in seeds else {})))
+            first = first or _MainPage(url, time)
+    return first
+
+
+def _seeds(crawl: ExportedCrawl) -> set[str]:
+    """Where the crawl started; where a seed has moved, the page that it is a name of now."""
+    settings = settings_of_folder(crawl.path)
+    stated = () if settings is None else CrawlPlan.parse(settings, str(crawl.path)).crawl.seeds
+    seeds = set(stated)
+    for page in np.flatnonzero(crawl.is_redirect & (crawl.names >= 0)).tolist():
+        if crawl.url(page) in seeds:
+            seeds.add(crawl.url(int(crawl.names[page])))
+    return seeds
 
 
 class _Package:
@@ -127,7 +157,7 @@ class _Package:
             {"name": name, "path": path, "hash": f"sha256:{hashed.hash.hexdigest()}", "bytes": hashed.n_bytes}
         )
 
-    def describe(self, title: str, main: _MainPage) -> None:
+    def describe(self, title: str, main: _MainPage | None) -> None:
         """The last files: what the others are."""
         about: dict[str, Any] = {
             "profile": "data-package",
@@ -137,8 +167,8 @@ class _Package:
             "created": self._now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "resources": self._resources,
         }
-        if main.url is not None:
-            about |= {"mainPageUrl": main.url, "mainPageDate": iso_time(main.time)}
+        if main is not None:
+            about |= {"mainPageUrl": main.url, "mainPageDate": main.time}
         text = json.dumps(about, indent=2).encode()
         self._zip.writestr(self._info("datapackage.json", True), text)
         digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
@@ -148,6 +178,7 @@ class _Package:
         info = zipfile.ZipInfo(path, self._now.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
         info.external_attr = 0o644 << 16
+        info.extra = _EXTRA
         return info
 
 

@@ -1,4 +1,5 @@
-"""WARC: one file with the pages as they are now, and the redirects to them; for everything that reads web archives.
+"""WARC: one file with the pages as they are now, the redirects to them, and what they are shown with; for everything
+that reads web archives.
 
 The records are those of the crawl's own archive, byte by byte. What it holds besides, earlier versions of pages,
 revisits and failures, stays there.
@@ -23,9 +24,14 @@ class Warc(Exporter):
     about = "the responses as they came, the newest of each page"
     suffixes = (".warc.gz", ".warc")
 
+    def __init__(self, requisites: bool = True) -> None:
+        """`requisites`: also the pictures, styles and scripts that pages are shown with."""
+        self._requisites = requisites
+
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         packed = staging.name.lower().endswith(".gz")
         with staging.main.open("wb") as out:
-            for member in chain([warcinfo_record(staging.name)], (record.member for record in archived_records(crawl))):
+            records = archived_records(crawl, self._requisites)
+            for member in chain([warcinfo_record(staging.name)], (record.member for record in records)):
                 out.write(member if packed else gzip.decompress(member))
         return Written(int((archived_mask(crawl) & crawl.pages).sum()))

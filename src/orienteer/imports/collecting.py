@@ -1,7 +1,9 @@
 """Reads the records of a collection: what there is of each URL is noted, and pages go into the archive as they come.
 
-    response      a page, a redirect or an error goes into the archive; of an image or a file only that there is one
-    resource      a file that was archived without a response; a page if it is HTML
+    response      a page, a redirect or an error goes into the archive, and so does what pages are shown with: images,
+                  styles, scripts; of any other file only that there is one
+    resource      a file that was archived without a response; a page if it is HTML. Or what a browser made of a page
+                  (`shown_pages`)
     revisit       the page is as it was in an earlier record: of the same URL, or of one with the same payload
     metadata      in WAT files: what Common Crawl says of a page
 
@@ -26,22 +28,30 @@ from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.robot_rules import ANYBODY, robot_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.imports.collection import Collection, Entry, Spool
+from orienteer.imports.shown_pages import ShownPages
 from orienteer.imports.wat import wat_page
 from orienteer.pages.outcome import Outcome
 from orienteer.store.archive import Archive
-from orienteer.store.record import ArchivedResponse
+from orienteer.store.record import ArchivedResponse, response_record
 from orienteer.url import canonical_url
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.http_message import Message, resource_of, response_of, truly_coded
 from orienteer.warc.packed import blocks
 from orienteer.warc.records import Reading, Record, bare_uri, records
+from orienteer.workers.answer_reader import IS_PART
 
-_WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit"), ("metadata",)
+_WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
+_ANSWERS = ("response", "resource", "revisit")
 _KEPT = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
 _TRUNCATED = frozenset(("length", "time", "disconnect", "unspecified"))
 _HEX_SHA1 = re.compile("[0-9a-fA-F]{40}")
 _LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _NOT_MODIFIED = "server-not-modified"
+_URN = "urn:"
+# What pages are shown with, by the beginning of its type.
+_SHOWN_WITH = ("image/", "font/", "text/css", "text/javascript", "application/javascript", "application/x-javascript",
+               "application/json", "application/wasm", "application/font", "application/x-font",
+               "application/vnd.ms-fontobject")  # fmt: skip
 
 
 class _Revisit(NamedTuple):
@@ -51,6 +61,7 @@ class _Revisit(NamedTuple):
     time: float
     refers_to: str | None
     digest: bytes | None
+    is_part: bool = False  # it is no page
 
 
 class Collector:
@@ -58,6 +69,7 @@ class Collector:
 
     def __init__(self, archive: Archive, spool: Spool, fetch: FetchSettings) -> None:
         self.collection = Collection()
+        self.shown = ShownPages(archive)
         self.reading = Reading()
         self.n_passing = 0  # records of errors that pass
         self.n_broken_json = 0
@@ -75,7 +87,7 @@ class Collector:
         with file.opened() as stream:
             for record in records(blocks(stream, file.name, tell), kinds, self.reading, file.name):
                 try:
-                    self._take(record)
+                    self._take_wat(record) if file.is_wat else self._take(record)
                 except (ValueError, OverflowError, RecursionError):
                     self.n_unusable += 1
 
@@ -89,12 +101,12 @@ class Collector:
     # -- records ------------------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
-        if record.kind == "metadata":
-            return self._take_wat(record)
+        uri, time = bare_uri(record.headers.get("warc-target-uri", "")), time_of(record.headers.get("warc-date", ""))
+        if uri.lower().startswith(_URN):
+            return self.shown.take(uri, time, record.headers.get("content-type", ""), record.block)
         url = record.url
-        if url is None or record.is_part:
+        if url is None or record.kind not in _ANSWERS:
             return
-        time = time_of(record.headers.get("warc-date", ""))
         digest = sha1_of(record.headers.get("warc-payload-digest", ""))
         if record.kind == "revisit":
             return self._take_revisit(record, url, time, digest)
@@ -105,23 +117,28 @@ class Collector:
         if message is None:
             self.n_unusable += 1
         else:
-            self._take_answer(url, time, message, digest, record.headers.get("warc-truncated"))
+            truncated = record.headers.get("warc-truncated")
+            self._take_answer(url, time, message, digest, record.is_part, truncated)
 
     def _take_answer(
-        self, url: str, time: float, message: Message, digest: bytes | None, truncated: str | None = None
+        self, url: str, time: float, message: Message, digest: bytes | None, is_part: bool, truncated: str | None = None
     ) -> None:
+        """`is_part`: it is no page, whatever it looks like; so our own archives say."""
         outcome = self._outcome(message.status, message.headers, url, message.body)
         if self._passes(outcome, message.status):
             return
         place = None
-        if outcome in _KEPT:
-            max_bytes = self._fetch.max_bytes(media_type(message.headers), self._fetch.max_decoded_bytes)
+        kind = media_type(message.headers)
+        is_kept = outcome in _KEPT or (outcome is Outcome.UNWANTED_TYPE and (is_part or kind.startswith(_SHOWN_WITH)))
+        outcome = Outcome.UNWANTED_TYPE if is_part else outcome
+        if is_kept:
+            max_bytes = self._fetch.max_bytes(kind, self._fetch.max_decoded_bytes)
             message = truly_coded(message, max_bytes)
             reason = truncated if truncated in _TRUNCATED else None
-            place = self._archive.append(
-                ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
-            )
-        self.collection.add(url, Entry(time, outcome, message.status, media_type(message.headers), place), digest)
+            response = ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
+            more = self._archive.record_headers() | (dict(IS_PART) if outcome is Outcome.UNWANTED_TYPE else {})
+            place = self._archive.append_member(response_record(response, more))
+        self.collection.add(url, Entry(time, outcome, message.status, kind, place), digest)
 
     def _outcome(self, status: int, headers: Headers, url: str, body: bytes = b"") -> Outcome:
         outcome = outcome_of(status, headers, url)
@@ -136,13 +153,15 @@ class Collector:
 
     def _take_revisit(self, record: Record, url: str, time: float, digest: bytes | None) -> None:
         message = response_of(record.block)
-        if message is not None and message.status < 300:
-            if self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE:
+        is_part = record.is_part
+        if message is not None and message.status < 300 and not is_part:
+            is_part = self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE
+            if is_part and not media_type(message.headers).startswith(_SHOWN_WITH):
                 return
         refers_to = canonical_url(bare_uri(record.headers.get("warc-refers-to-target-uri", "")))
         if refers_to is None and _NOT_MODIFIED in record.headers.get("warc-profile", ""):
             refers_to = url
-        self._revisits.append(_Revisit(url, time, refers_to, digest))
+        self._revisits.append(_Revisit(url, time, refers_to, digest, is_part))
 
     def _resolve(self, revisit: _Revisit, by_digest: dict[bytes, int]) -> None:
         own = self.collection.find(revisit.url)
@@ -153,15 +172,15 @@ class Collector:
             other = by_digest.get(revisit.digest or b"")
         entry = None if other is None else self.collection.entry(other)
         if entry is None or entry.archived is None:
-            self.n_unresolved += 1
+            self.n_unresolved += not revisit.is_part
             return
         try:
             page = self._archive.read(entry.archived)
         except CrawlFolderError:
-            self.n_unresolved += 1
+            self.n_unresolved += not revisit.is_part
             return
         message = Message(page.status, Headers(page.headers), page.raw_headers, page.body)
-        self._take_answer(revisit.url, revisit.time, message, revisit.digest)
+        self._take_answer(revisit.url, revisit.time, message, revisit.digest, revisit.is_part)
 
     def _is_same(self, place: int, revisit: _Revisit) -> bool:
         """Whether the entry may be what the revisit speaks of."""

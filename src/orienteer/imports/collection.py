@@ -35,6 +35,11 @@ class Entry(NamedTuple):
         """Whether there is something to be read, or another name for it."""
         return self.outcome in (Outcome.OK, Outcome.REDIRECT)
 
+    @property
+    def told_from(self) -> Position | None:
+        """Where the answer stands that a crawl is told; of what is only shown with pages it need not know more."""
+        return None if self.outcome is Outcome.UNWANTED_TYPE else self.archived
+
 
 class Collection:
     """The newest entry of each URL, by its place: the order in which URLs were first met."""

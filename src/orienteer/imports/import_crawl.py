@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from os import PathLike
@@ -32,7 +32,7 @@ from orienteer.imports.importer import Importer, Told
 from orienteer.imports.listed import Listed
 from orienteer.imports.reading_ahead import Answered, ToTell, answer_reading, how_to_read
 from orienteer.imports.seeds import expect_known, guessed_seeds
-from orienteer.imports.sources import Kind, Source, sources_of, stated_seeds
+from orienteer.imports.sources import Kind, Source, pages_listed_in, sources_of, stated_seeds
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
@@ -50,6 +50,7 @@ from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import explained
 from orienteer.store.folder import CrawlFolder, place_for_new_crawl
 from orienteer.warc.files import archive_files
+from orienteer.warc.page_lists import ListedPage
 from orienteer.wording import counted
 
 _ANY_PAGE = "https://example.org/"  # until the seeds are known
@@ -131,7 +132,9 @@ class _Import:
 
     def _run(self, folder: CrawlFolder, path: Path, spool: Spool) -> ImportReport:
         collector = self._collect(folder.archive, spool)
-        seeds, are_guessed = self._seeds(collector.collection)
+        shown = collector.shown
+        shown.take_listed(self._listed_pages(), collector.collection)
+        seeds, are_guessed = self._seeds(collector)
         plan = self._plan(seeds)
         folder.write_settings(plan.to_toml())
         warm_up(plan)
@@ -139,7 +142,8 @@ class _Import:
         intake = Intake(ledger, self._hooks)
         watch = Watch(intake)
         with self._pool(intake, len(collector.collection)) as pool:
-            told = Importer(intake, watch, collector.collection, spool, pool, self._progress).run(self._listed.urls)
+            importer = Importer(intake, watch, collector.collection, shown, spool, pool, self._progress)
+            told = importer.run(self._listed.urls)
         self._note(ledger, collector.collection)
         ended = replace(reported(ledger, watch, StopReason.IMPORTED), folder=path)
         folder.write_report(ended.as_dict())
@@ -181,15 +185,21 @@ class _Import:
             return f"no page could be read; it is damaged ({reading.first_gap})"
         return f"{counted(reading.n_records, 'record')} in it, but no answer to a request for a page"
 
-    def _seeds(self, collection: Collection) -> tuple[tuple[str, ...], bool]:
+    def _listed_pages(self) -> Iterator[ListedPage]:
+        for source in self._sources:
+            if source.kind is Kind.ARCHIVE:
+                yield from pages_listed_in(source)
+
+    def _seeds(self, collector: Collector) -> tuple[tuple[str, ...], bool]:
         """The seeds, and whether they are guessed."""
+        collection = collector.collection
         if self._named:
             expect_known(self._named, collection)
             return self._named, False
         stated = [seed for source in self._sources if source.kind is Kind.ARCHIVE for seed in stated_seeds(source)]
         if stated:
             return canonical_seeds(stated), False
-        guessed = guessed_seeds(collection, self._listed.urls)
+        guessed = guessed_seeds(collection, collector.shown.parts_of(collection), self._listed.urls)
         if not guessed:
             raise InputError(f"{self._sources[0].path}: {len(collection):,} answers in it, but none is a page")
         inside = Scope(self._first_plan.scope, guessed).contains(guessed)
@@ -224,6 +234,7 @@ class _Import:
             n_unlinked=told.n_unlinked,
             n_outside=told.n_outside,
             n_listed=told.n_listed,
+            n_parts=told.n_parts,
             n_frontier=figures.n_frontier,
             has_texts=any(not file.is_wat for file in self._files),
             certificate=figures.certificate,

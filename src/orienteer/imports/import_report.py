@@ -22,8 +22,8 @@ class ImportReport:
 
     Pages: `n_known` in all, of which `n_fetched` are there, redirects among them, `n_failed` are not, `n_skipped` are
     not of a type that was asked for, and `n_blocked` were refused. To `n_unlinked` of them no link leads; `n_outside`
-    are outside the scope and left out. `n_listed` were named by lists of URLs. `has_texts`: there is something to
-    search.
+    are outside the scope and left out. `n_listed` were named by lists of URLs. `n_parts` answers are no pages, but
+    pictures, styles, scripts and frames that pages are shown with. `has_texts`: there is something to search.
     """
 
     folder: Path
@@ -43,6 +43,7 @@ class ImportReport:
     n_unlinked: int = 0
     n_outside: int = 0
     n_listed: int = 0
+    n_parts: int = 0
     n_frontier: int = 0
     has_texts: bool = False
     seeds: tuple[str, ...] = ()

@@ -20,28 +20,37 @@ from orienteer.answers.headers import Headers
 from orienteer.answers.meaning import Verdict
 from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.reading_ahead import Answered, ToTell, answered, how_to_read, survived
+from orienteer.imports.shown_pages import IMPORTED, ShownPages
 from orienteer.imports.wat import page_of
 from orienteer.ledger.intake import Intake
 from orienteer.live.figures import Watch
+from orienteer.pages.outcome import Outcome
 from orienteer.processes.pool import Failed, Pool
 from orienteer.progress import Progress
+from orienteer.store.archive import Position
+from orienteer.store.shown_tables import PartRow, RenderedRow
 from orienteer.workers.answer_reader import read_answer
-from orienteer.workers.received import Reading
+from orienteer.workers.received import Reading, Received
 
 _URLS_AT_ONCE = 10_000
 _PAGES_PER_COMMIT = 1_000
 _TURNS_AHEAD = 1_000
 _Thing = TypeVar("_Thing")
 
+_COUNTED = ("n_words_sent", "n_words", "n_links_sent", "n_links", "trouble")
 _NOW = 0.0  # nobody is asked, so no host need rest
 
 
 class Told(NamedTuple):
-    """How many pages no link leads to, how many URLs of lists were new, how many of both are outside the scope."""
+    """How many pages no link leads to, how many URLs of lists were new, how many of both are outside the scope.
+
+    `n_parts` are no pages, but shown with them.
+    """
 
     n_unlinked: int
     n_listed: int
     n_outside: int
+    n_parts: int
 
 
 class _Found(NamedTuple):
@@ -56,16 +65,18 @@ class Importer:
     """Goes through a collection for a crawl that has just begun; `pool` reads its answers."""
 
     def __init__(
-        self, intake: Intake, watch: Watch, collection: Collection, spool: Spool, pool: Pool[ToTell, Answered],
-        progress: Progress,
+        self, intake: Intake, watch: Watch, collection: Collection, shown: ShownPages, spool: Spool,
+        pool: Pool[ToTell, Answered], progress: Progress,
     ) -> None:  # fmt: skip
         self._intake, self._ledger = intake, intake.ledger
         self._watch = watch
         self._collection = collection
+        self._shown = shown
         self._spool = spool
         self._pool = pool
         self._how = how_to_read(intake)
         self._progress = progress
+        self._is_part = shown.parts_of(collection)
         self._is_told = bytearray(len(collection))
         self._n_told = 0
         self._urls: deque[str] = deque()  # of the pages that are looked at next
@@ -82,7 +93,21 @@ class Importer:
             if inside:
                 n_listed += self._ledger.discovered(inside)
             n_outside += len(urls) - len(inside)
-        return Told(n_unlinked, n_listed, n_outside)
+        return Told(n_unlinked, n_listed, n_outside, self._add_parts())
+
+    def _add_parts(self) -> int:
+        """What pages are shown with, whatever the scope is; how many there are."""
+        database, n_parts = self._ledger.database, 0
+        for place, is_part in enumerate(self._is_part):
+            entry = self._collection.entry(place)
+            is_left = is_part and not self._is_told[place]
+            if entry.archived is not None and (is_left or entry.outcome is Outcome.UNWANTED_TYPE):
+                url = self._collection.urls[place]
+                row = PartRow(database.add_part(url, 0), url, 0, str(Outcome.OK), entry.status, entry.time)
+                digest = self._collection.digest(place)
+                database.end_part(row._replace(content_type=entry.content_type, digest=digest, archived=entry.archived))
+                n_parts += 1
+        return n_parts
 
     def _tell_unlinked(self) -> tuple[int, int]:
         n_unlinked = n_outside = 0
@@ -99,9 +124,9 @@ class Importer:
         return n_unlinked, n_outside
 
     def _unlinked(self) -> Iterator[int]:
-        """What a page is: nobody misses an image or an error that no page speaks of."""
+        """What a page is: nobody misses an image or an error that no page speaks of, or a frame."""
         for place in range(len(self._collection)):
-            if not self._is_told[place] and self._collection.entry(place).is_page:
+            if not self._is_told[place] and not self._is_part[place] and self._collection.entry(place).is_page:
                 yield place
 
     def _inside(self, urls: Iterable[str]) -> list[str]:
@@ -141,10 +166,10 @@ class Importer:
         """A page whose turn will come; it is read ahead, unless it seems that it will not be told."""
         if self._is_told[found.place]:
             return
-        archived = self._collection.entry(found.place).archived
+        archived = self._collection.entry(found.place).told_from
         is_read_ahead = archived is not None and found.page in self._ledger.crawl.frontier
         if archived is not None and is_read_ahead:
-            self._pool.put(ToTell(Request(found.url, found.page), archived))
+            self._pool.put(self._to_tell(Request(found.url, found.page), archived))
         self._turns.append((found, is_read_ahead))
 
     def _tell(self, turn: tuple[_Found, bool]) -> bool:
@@ -167,10 +192,10 @@ class Importer:
     def _take_in(self, request: Request, place: int, read: Answered | Failed | None) -> None:
         """`read` is None for an answer that was not read ahead."""
         entry = self._collection.entry(place)
-        self._ledger.library.places[request.page] = entry.archived
-        if entry.archived is not None:
+        archived = self._ledger.library.places[request.page] = entry.told_from
+        if archived is not None:
             if read is None:
-                read = answered(self._ledger.folder.archive, *self._how, ToTell(request, entry.archived))
+                read = answered(self._ledger.folder.archive, *self._how, self._to_tell(request, archived))
             answer, n_bytes = survived(request, read)
             self._intake.n_bytes += n_bytes
             self._intake.completed([answer])
@@ -187,6 +212,23 @@ class Importer:
             fetched = Fetched(request, entry.outcome, entry.status, headers=stated, started_at=entry.time)
             answer = read_answer(fetched, Reading(records=False))
         self._intake.take_in(request.page, answer, _NOW)
+        if archived is not None and answer.meaning.verdict is Verdict.FETCHED:
+            self._keep_shown(request, answer)
+
+    def _to_tell(self, request: Request, archived: Position) -> ToTell:
+        document = self._shown.documents.get(request.url)
+        return ToTell(request, archived, None if document is None else document.place)
+
+    def _keep_shown(self, request: Request, answer: Received) -> None:
+        """What a browser made of a page, if somebody kept it."""
+        document, view = self._shown.documents.get(request.url), self._shown.views.get(request.url)
+        if document is None and view is None:
+            return
+        row = RenderedRow(request.page, IMPORTED, answer.started_at, request.url)
+        if answer.shown is not None:
+            row = row._replace(**{name: getattr(answer.shown, name) for name in _COUNTED}, url=answer.shown.url)
+        dom_at, view_at = (None if thing is None else thing.place for thing in (document, view))
+        self._ledger.database.set_rendered(row._replace(dom=dom_at, view=view_at))
 
 
 def _batched(things: Iterable[_Thing], n: int) -> Iterator[list[_Thing]]:

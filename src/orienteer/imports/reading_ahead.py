@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.shown import shown_of
+from orienteer.extract import near_duplicates
+from orienteer.extract.page import MAX_TEXT_CHARS
 from orienteer.fetch.archive import archived_answer
 from orienteer.fetch.settings import FetchSettings
 from orienteer.inspect.archived_page import archive_to_read, warn_skipped
@@ -21,10 +24,11 @@ from orienteer.workers.received import Reading, Received
 
 
 class ToTell(NamedTuple):
-    """An answer that is to be told, and where it stands."""
+    """An answer that is to be told, and where it stands; `shown` is where a browser's document or text of it does."""
 
     request: Request
     place: Position
+    shown: Position | None = None
 
 
 class Answered(NamedTuple):
@@ -48,7 +52,26 @@ def how_to_read(intake: Intake) -> tuple[FetchSettings, Reading]:
 
 def answered(archive: Archive, settings: FetchSettings, reading: Reading, wanted: ToTell) -> Answered:
     answer = archived_answer(wanted.request, archive.read(wanted.place), settings)
-    return Answered(read_answer(answer, reading), len(answer.body))
+    shown = None if wanted.shown is None else archive.read_resource(wanted.shown)[1]
+    if shown is not None and shown.content_type.startswith("text/html"):
+        answer = replace(answer, shown=shown_of(shown.body, wanted.request.url))
+    found = read_answer(answer, reading)
+    if shown is not None and answer.shown is None:
+        _take_text(found, shown.body.decode("utf-8", "replace")[:MAX_TEXT_CHARS], reading)
+    return Answered(found, len(answer.body))
+
+
+def _take_text(found: Received, text: str, reading: Reading) -> None:
+    """A browser showed this text: it tells the page from others, and says what it is about. Links are as they were."""
+    page = found.meaning.page
+    if page is None:
+        return
+    found.digest = near_duplicates.digest(text.encode("utf-8", "replace"))
+    found.sessionless = None
+    if reading.signs:
+        found.signature = near_duplicates.signature(text)
+    if reading.words or reading.whole:
+        found.meaning = replace(found.meaning, page=replace(page, text=text))
 
 
 def survived(request: Request, read: Answered | Failed) -> Answered:

@@ -10,16 +10,16 @@ from orienteer.pages.outcome import Outcome
 from orienteer.url import host_of
 
 
-def guessed_seeds(collection: Collection, listed: Iterable[str]) -> list[str]:
+def guessed_seeds(collection: Collection, is_part: Sequence[int], listed: Iterable[str]) -> list[str]:
     """One page of each host: its home page, or else the page with the fewest folders in its URL, the first of those.
 
     So every page of the collection is inside the scope `host`. Of hosts that are only known from lists of URLs, the
-    home page.
+    home page. `is_part` tells by place what is no page.
     """
     best: dict[str, tuple[tuple[int, bool, bool, float], str]] = {}  # by host; of two, the less is the better
     for place, url in enumerate(collection.urls):
         entry = collection.entry(place)
-        if entry.is_page:
+        if entry.is_page and not is_part[place]:
             key = url.count("/"), not url.endswith("/"), entry.outcome is Outcome.REDIRECT, entry.time
             host = host_of(url)
             if host not in best or key < best[host][0]:

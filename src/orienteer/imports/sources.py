@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,8 @@ from orienteer.graph.formats import format_of, known_suffixes
 from orienteer.imports.jobdir import is_jobdir
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.store.folder_files import settings_of_folder
-from orienteer.warc.files import archives_in, is_archive, is_wacz, seeds_of_wacz
+from orienteer.warc.files import archives_in, is_archive
+from orienteer.warc.page_lists import ListedPage, listed_pages
 
 _SITEMAP_ENDINGS = (".xml", ".xml.gz", ".rss", ".atom")
 _TEXT_ENDINGS = (".txt", ".txt.gz", ".txt.zst")
@@ -53,13 +54,19 @@ def sources_of(paths: Iterable[Path], kind: str | None = None) -> list[Source]:
 
 
 def stated_seeds(source: Source) -> list[str]:
-    """The seeds that a source knows itself: a crawl folder, or a WACZ that marks them."""
+    """The seeds that a source knows itself: a crawl folder, or a list of pages that marks them."""
     path = source.path
     settings = settings_of_folder(path) if path.is_dir() else None
     if settings is not None:
         return list(CrawlPlan.parse(settings, str(path / "crawl.toml")).crawl.seeds)
-    files = archives_in(path) if path.is_dir() else [path]
-    return [seed for file in files if is_wacz(file) for seed in seeds_of_wacz(file)]
+    return list(dict.fromkeys(page.url for page in pages_listed_in(source) if page.is_seed))
+
+
+def pages_listed_in(source: Source) -> Iterator[ListedPage]:
+    """The pages that lists beside its archives name, or in them."""
+    path = source.path
+    for place in dict.fromkeys([path, *(archives_in(path) if path.is_dir() else [])]):
+        yield from listed_pages(place)
 
 
 def _kind_of(path: Path) -> Kind:

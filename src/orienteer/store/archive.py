@@ -29,8 +29,10 @@ from orienteer.store.failures import damaged, explained
 from orienteer.store.record import (
     ArchivedPage,
     ArchivedResponse,
+    Described,
     Resource,
     Revisited,
+    description_of,
     page_of,
     page_or_revisit_of,
     resource_of,
@@ -141,6 +143,10 @@ class Archive:
     def read_resource(self, position: Position) -> tuple[bytes, Resource]:
         """The same for what was made of a page."""
         return self.read_as(position, resource_of)
+
+    def read_described(self, position: Position) -> tuple[bytes, Described]:
+        """A record of any kind, and what an index says of it."""
+        return self._read(position, description_of)
 
     def read_part(self, position: Position) -> tuple[bytes, tuple[ArchivedPage, bool]]:
         """The same for what a page is shown with, and whether it is a revisit: its body stands elsewhere then."""

@@ -167,6 +167,40 @@ def resource_of(member: bytes) -> Resource:
     return Resource(uri, time, record.headers.get("Content-Type") or "", record.reader.read())
 
 
+class Described(NamedTuple):
+    """What an index says of a record. `kind` is "response", "revisit" or "resource".
+
+    `status` is 0 where no server answered. `refers_to` are the URL and the date of the record that holds what a
+    revisit speaks of.
+    """
+
+    kind: str
+    url: str
+    date: str
+    time: float
+    status: int
+    content_type: str
+    payload_digest: str
+    refers_to: tuple[str, str] | None = None
+
+
+def description_of(member: bytes) -> Described:
+    """What stands in a gzip member that was made here; ValueError where it was not."""
+    record = _record_in(member)
+    headers, kind = record.headers, record.record_type
+    url, content_type, status = headers.get("WARC-Target-URI"), headers.get("Content-Type") or "", 0
+    if url is None or kind not in (WarcRecordType.response, WarcRecordType.revisit, WarcRecordType.resource):
+        raise ValueError("neither a response nor a revisit nor a resource")
+    if kind != WarcRecordType.resource:
+        record.parse_http("none", max_header_len=_MAX_HEAD_BYTES)
+        status, content_type = record.http_headers.status_code or 0, record.http_headers.get("Content-Type") or ""
+    date, earlier = headers.get("WARC-Date") or "", None
+    if kind == WarcRecordType.revisit:
+        earlier = headers.get("WARC-Refers-To-Target-URI") or "", headers.get("WARC-Refers-To-Date") or ""
+    digest, time = headers.get("WARC-Payload-Digest") or "", record.record_date.timestamp()
+    return Described(headers.get("WARC-Type") or "", url, date, time, status, content_type, digest, earlier)
+
+
 def warcinfo_record(file_name: str) -> bytes:
     """The record that every file begins with: who wrote it, and to which standard. A gzip member."""
     record = WarcRecord()

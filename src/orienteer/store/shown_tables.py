@@ -121,6 +121,15 @@ class ShownTables(SurveyTables):
         """All of them, in the order in which they were wanted."""
         return self._parts("ORDER BY id")
 
+    def newest_parts(self) -> Iterator[PartRow]:
+        """Those that stand in the archive, of each URL the last that a server sent, in the order they were wanted."""
+        newest = "SELECT max(id) FROM part WHERE archive_bytes IS NOT NULL AND status <> 304 GROUP BY url"
+        return self._parts(f"WHERE id IN ({newest}) ORDER BY id")
+
+    def archived_parts(self, url: str) -> Iterator[PartRow]:
+        """All that stands in the archive of a part."""
+        return self._parts("WHERE url = ? AND archive_bytes IS NOT NULL ORDER BY id", url)
+
     def parts_wanted(self) -> Iterator[PartRow]:
         """Those that are wanted, and not done."""
         return self._parts("WHERE outcome = '' ORDER BY id")

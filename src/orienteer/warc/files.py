@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from orienteer.errors import InputError
-from orienteer.url import canonical_url
 
 _WARC_NAME = re.compile(r".+\.warc(\.gz|\.zst)?", re.IGNORECASE)
 _WAT_NAME = re.compile(r".+\.wat(\.gz|\.zst)?", re.IGNORECASE)
 _WET_NAME = re.compile(r".+\.wet(\.gz|\.zst)?", re.IGNORECASE)
 _IN_WACZ = re.compile(r"archive/[^/\\]+\.warc(\.gz|\.zst)?", re.IGNORECASE)
 _MAX_RATIO = 200
-_MAX_PAGE_LIST_BYTES = 64 << 20
-_ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, lzma.LZMAError)
+ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, lzma.LZMAError)
 
 
 class ArchiveFile(NamedTuple):
@@ -47,7 +45,7 @@ class ArchiveFile(NamedTuple):
     def size_bytes(self) -> int:
         if not self.member:
             return self.path.stat().st_size
-        with _zip_at(self.path) as zipped:
+        with zip_at(self.path) as zipped:
             return zipped.getinfo(self.member).file_size
 
     @contextmanager
@@ -57,10 +55,10 @@ class ArchiveFile(NamedTuple):
             with _file_at(self.path) as file:
                 yield file
             return
-        with _zip_at(self.path) as zipped:
+        with zip_at(self.path) as zipped:
             try:
                 member = zipped.open(self.member)
-            except _ZIP_ERRORS as error:
+            except ZIP_ERRORS as error:
                 raise InputError(f"{self.name}: cannot be unpacked ({error})") from None
             with member:
                 yield cast(BinaryIO, _Lenient(cast(BinaryIO, member)))
@@ -77,13 +75,13 @@ class _Lenient:
         self._is_over = False
         try:
             self._file.seek(place)
-        except _ZIP_ERRORS:
+        except ZIP_ERRORS:
             self._is_over = True
 
     def read(self, size: int) -> bytes:
         try:
             return b"" if self._is_over else self._file.read(size)
-        except _ZIP_ERRORS:
+        except ZIP_ERRORS:
             self._is_over = True
             return b"\xff"
 
@@ -153,7 +151,7 @@ def _expect_all_here(folder: Path) -> None:
 
 
 def files_of_wacz(path: Path) -> list[ArchiveFile]:
-    with _zip_at(path) as zipped:
+    with zip_at(path) as zipped:
         members = [entry for entry in zipped.infolist() if _IN_WACZ.fullmatch(entry.filename)]
         for entry in members:
             if entry.file_size > _MAX_RATIO * max(entry.compress_size, 1):
@@ -163,30 +161,6 @@ def files_of_wacz(path: Path) -> list[ArchiveFile]:
     return [ArchiveFile(path, name) for name in dict.fromkeys(entry.filename for entry in members)]
 
 
-def seeds_of_wacz(path: Path) -> list[str]:
-    """The pages that its list marks as seeds."""
-    found: dict[str, None] = {}
-    with _zip_at(path) as zipped:
-        for name in ("pages/pages.jsonl", "pages/extraPages.jsonl"):
-            if name in zipped.namelist():
-                try:
-                    with zipped.open(name) as file:
-                        lines = file.read(_MAX_PAGE_LIST_BYTES).splitlines()
-                except _ZIP_ERRORS:
-                    continue
-                found |= dict.fromkeys(url for url in map(_seed_in, lines) if url is not None)
-    return list(found)
-
-
-def _seed_in(line: bytes) -> str | None:
-    try:
-        page = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    is_seed = isinstance(page, dict) and page.get("seed") is True and isinstance(page.get("url"), str)
-    return canonical_url(page["url"]) if is_seed else None
-
-
 def _file_at(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
@@ -194,10 +168,11 @@ def _file_at(path: Path) -> BinaryIO:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _zip_at(path: Path) -> zipfile.ZipFile:
+def zip_at(path: Path) -> zipfile.ZipFile:
+    """A zip; one line where it is none."""
     try:
         return zipfile.ZipFile(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    except _ZIP_ERRORS as error:
+    except ZIP_ERRORS as error:
         raise InputError(f"{path}: not a zip, or a damaged one ({error})") from None

@@ -1,0 +1,121 @@
+"""Exports played by the tools that people have: each request of a page is answered from the archive, by nobody else."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Frame, Request, Response
+
+from tests.replay_tools.conftest import Exported
+from tests.replay_tools.sites import HOME, N_REAL
+
+_PATIENCE_MS = 300_000
+_OF_BROWSER = ("content-autofill.googleapis.com:443",)  # Chromium itself asks what to write into forms
+# What of a page was loaded: pictures that have a size, styles that have rules, and what has not come.
+_LOADED = """() => ({
+  title: document.title,
+  pictures: [...document.images].filter(image => image.complete && image.naturalWidth).length,
+  missing: [...document.images].filter(image => !image.naturalWidth).map(image => image.src),
+  styles: [...document.styleSheets].filter(sheet => sheet.cssRules.length).length,
+})"""
+
+
+def is_of_page(request: Request) -> bool:
+    """Whether an archived page makes it, and not what plays the page."""
+    if request.service_worker is not None:
+        return False
+    return "/http" in request.url or "/http" in request.frame.url
+
+
+class Watched:
+    """A browser that can reach this machine alone; `wrong` is what it asked for in vain."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.wrong: list[str] = []
+        self.context = context
+        context.set_default_timeout(_PATIENCE_MS)
+        context.on("response", self._came)
+        context.on("requestfailed", self._failed)
+
+    def _failed(self, request: Request) -> None:
+        if is_of_page(request):
+            self.wrong.append(f"{request.failure} {request.url}")
+
+    def _came(self, response: Response) -> None:
+        if response.status >= 400 and is_of_page(response.request):
+            self.wrong.append(f"{response.status} {response.url}")
+
+    def loaded(self, frame: Frame, address: str) -> dict[str, Any]:
+        frame.goto(address, wait_until="networkidle")
+        found: dict[str, Any] = frame.evaluate(_LOADED)
+        assert found.pop("missing") == []
+        return found
+
+
+@pytest.fixture
+def watched(browser: Browser, outside: tuple[str, list[str]]) -> Iterator[Watched]:
+    proxy, asked = outside
+    context = browser.new_context(proxy={"server": proxy, "bypass": "127.0.0.1"})
+    found = Watched(context)
+    yield found
+    context.close()
+    assert (found.wrong, [host for host in asked if host not in _OF_BROWSER]) == ([], [])
+
+
+def expect_made_page(watched: Watched, frame: Frame, prefix: str) -> None:
+    """The page whose scripts, styles, pictures and frame are all there; `prefix` stands before its URL."""
+    assert watched.loaded(frame, f"{prefix}{HOME}")["pictures"] == 3
+    frame.wait_for_function("document.getElementById('said').textContent === 'bulrush and sedge'")
+    assert frame.title() == "Made by scripts"
+    assert frame.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
+    inner = frame.frame_locator("iframe").locator("p")
+    assert inner.inner_text() == "In a frame."
+    assert inner.evaluate("element => getComputedStyle(element).color") == "rgb(0, 128, 0)"
+
+
+def expect_real_pages(exported: Exported, watched: Watched, frame: Frame, prefix: str) -> None:
+    """Every page with pictures and styles."""
+    if len(exported.real) < N_REAL:
+        pytest.skip("the documents of Debian cannot be fetched here: that takes apt-get")
+    found = [watched.loaded(frame, f"{prefix}{url}") for url in exported.real]
+    assert len({one["title"] for one in found}) == N_REAL
+    assert all(one["pictures"] and one["styles"] for one in found), found
+
+
+@pytest.mark.parametrize("collection", ["warc", "wacz", "folder"])
+def test_pywb_plays_a_page_of_scripts(pywb: str, watched: Watched, collection: str) -> None:
+    expect_made_page(watched, watched.context.new_page().main_frame, f"{pywb}/{collection}/mp_/")
+
+
+def test_pywb_plays_real_pages(pywb: str, exported: Exported, watched: Watched) -> None:
+    expect_real_pages(exported, watched, watched.context.new_page().main_frame, f"{pywb}/wacz/mp_/")
+
+
+def test_pywb_has_the_document_and_the_picture(pywb: str) -> None:
+    for collection in ("warc", "wacz", "folder"):
+        for kind, mime in (("dom", "text/html"), ("view", "image/png")):
+            with urllib.request.urlopen(f"{pywb}/{collection}/cdx?url=urn:{kind}:{HOME}&output=json") as answer:
+                (line,) = map(json.loads, answer.read().splitlines())
+            assert line["mime"] == mime
+
+
+def replayed_at(replaywebpage: str, watched: Watched) -> tuple[Frame, str]:
+    """The frame in which ReplayWeb.page shows the archive that it has loaded, and what it puts before URLs there."""
+    page = watched.context.new_page()
+    with page.expect_event("framenavigated", lambda frame: frame.url.endswith(f"mp_/{HOME}")) as seen:
+        page.goto(f"{replaywebpage}/")
+    frame = seen.value
+    frame.wait_for_load_state()
+    return frame, frame.url.removesuffix(HOME)
+
+
+def test_replaywebpage_plays_a_page_of_scripts(replaywebpage: str, watched: Watched) -> None:
+    expect_made_page(watched, *replayed_at(replaywebpage, watched))
+
+
+def test_replaywebpage_plays_real_pages(replaywebpage: str, exported: Exported, watched: Watched) -> None:
+    expect_real_pages(exported, watched, *replayed_at(replaywebpage, watched))
