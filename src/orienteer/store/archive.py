@@ -146,7 +146,7 @@ class Archive:
 
     def read_described(self, position: Position) -> tuple[bytes, Described]:
         """A record of any kind, and what an index says of it."""
-        return self._read(position, description_of)
+        return self.read_as(position, description_of)
 
     def read_part(self, position: Position) -> tuple[bytes, tuple[ArchivedPage, bool]]:
         """The same for what a page is shown with, and whether it is a revisit: its body stands elsewhere then."""
