@@ -41,6 +41,7 @@ from orienteer.processes import child
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
+NOT_READY = "ORIENTEER_TESTS_START_ALL"  # in the environment of tests that start hardly any process
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
@@ -126,7 +127,7 @@ class ReadyPopen(subprocess.Popen[str]):
     """subprocess.Popen, but `[sys.executable, "-m", …]` becomes a process that has everything imported.
 
     It is a process like any other: with a number, streams, signals and an exit code of its own. Any other command, and
-    one with another environment for Python itself, is started as ever.
+    one with another environment for Python itself, is started as ever; so is one where `NOT_READY` is set.
     """
 
     modules: tuple[str, ...] = ()  # to be imported beforehand
@@ -135,6 +136,7 @@ class ReadyPopen(subprocess.Popen[str]):
         preexec, cwd, env, pipes = others[1], others[4], others[5], others[9:15]
         environment = dict(os.environ if env is None else env)
         is_plain = list(args[:2]) == [sys.executable, "-m"] and preexec is None and sys.platform == "linux"
+        is_plain = is_plain and NOT_READY not in environment
         if not is_plain or _of_python(environment) != (here := ready(*self.modules)).of_python:
             return super()._execute_child(args, *others)  # type: ignore[misc]
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
