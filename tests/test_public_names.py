@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -37,7 +38,8 @@ def test_every_module_has_a_docstring_and_its_examples_are_right(name: str) -> N
     module = importlib.import_module(name)
     if not name.endswith((".cli", ".extract")):
         assert module.__doc__, name
-    assert doctest.testmod(module).failed == 0
+    if ">>>" in inspect.getsource(module):  # looking for examples takes longer than most modules do
+        assert doctest.testmod(module).failed == 0
 
 
 def test_the_layers_hold() -> None:

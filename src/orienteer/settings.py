@@ -30,7 +30,7 @@ _KINDS = {
 
 def from_table(kind: type[Settings], table: Mapping[str, Any], where: str) -> Settings:
     """The settings that a table states; `where` names the table in messages. Keys left out have their defaults."""
-    hints = _hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # classes can be hashed
     values = {}
     for key, value in table.items():
         if key not in hints:

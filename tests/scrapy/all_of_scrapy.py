@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import orienteer.scrapy.addon  # noqa: F401
 import scrapy.crawler  # noqa: F401
-import tests.scrapy.spiders  # noqa: F401
 from scrapy.settings import default_settings
+
+import orienteer.scrapy.addon  # noqa: F401
+import tests.scrapy.spiders  # noqa: F401
 
 _NAMED = (
     *default_settings.DOWNLOAD_HANDLERS_BASE.values(),
