@@ -3,10 +3,14 @@
 A kernel is compiled again when any file has changed that it, or a kernel that it calls, is defined in; when a constant
 has changed that one of them uses; or when the fields of a tuple have that it is given. What cannot be read is compiled
 again as well, and what cannot be written is not kept: neither ends a command.
+
+Several versions of a kernel stand beside each other, so that two copies of the package do not compile in turns; those
+that were compiled longest ago are removed.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import inspect
 import pickle
@@ -24,6 +28,7 @@ from numba.core.serialize import dumps
 from orienteer.kernel_folder import NOT_KEPT, folder
 
 _PACKAGE = "orienteer"
+_VERSIONS = 8  # of a kernel that are kept
 
 _Called = Mapping[Callable[..., Any], Mapping[str, Any]]
 
@@ -123,7 +128,9 @@ class _KernelCache(caching.FunctionCache):
     def __init__(self, function: Callable[..., Any], stamp: bytes) -> None:
         super().__init__(function)
         self._impl.stamp = stamp
-        self._cache_file._source_stamp = stamp
+        self._name = self._impl.filename_base
+        version = f"{self._name}-{stamp.hex()[:12]}"
+        self._cache_file = caching.IndexDataCacheFile(self._cache_path, version, stamp)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         try:
@@ -137,8 +144,15 @@ class _KernelCache(caching.FunctionCache):
     def save_overload(self, signature: Any, result: Any) -> None:
         try:
             super().save_overload(signature, result)
+            self._remove_old()
         except OSError as error:
             _tell_once(error.strerror or str(error))
+
+    def _remove_old(self) -> None:
+        versions = sorted(Path(self._cache_path).glob(f"{glob.escape(self._name)}-*.nbi"), key=_last_written)
+        for old in versions[:-_VERSIONS]:
+            for file in old.parent.glob(f"{glob.escape(old.stem)}.*"):
+                file.unlink(missing_ok=True)
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         fields = tuple(getattr(kind, "fields", None) for kind in getattr(signature, "args", signature))
@@ -154,6 +168,13 @@ def _loaded(found: Any) -> Any:
     if found is None and _is_only_loading:
         raise NotCompiled
     return found
+
+
+def _last_written(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # somebody else has removed it
+        return 0.0
 
 
 @cache
