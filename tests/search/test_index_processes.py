@@ -69,11 +69,11 @@ def held(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.long
 def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
-    crawl = filled(tmp_path / "crawl", 300)
+    crawl = filled(tmp_path / "crawl", 150)
     expected: dict[str, Any] = {}
     for n_processes in (1, 2, 3):
         report = update_index(crawl.path, rebuild=True, processes=n_processes)
-        assert (report.n_read, report.n_skipped) == (343, 0)
+        assert (report.n_read, report.n_skipped) == (193, 0)
         expected = expected or held(crawl.path)
         assert held(crawl.path) == expected
     assert {row[5] for row in expected["page"]} >= {"en", "de", "fr"}
@@ -94,7 +94,7 @@ def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
     """Whenever some hundred pages were given out, one of those that read is killed, or none."""
-    crawl = filled(tmp_path / "crawl", 1_000)
+    crawl = filled(tmp_path / "crawl", 700)
     killed = []
 
     def kill(stage: str, done: int, total: int) -> None:
@@ -104,7 +104,7 @@ def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random
 
     report = update_index(crawl.path, processes=2, progress=kill)
     assert killed
-    assert (report.n_read, report.n_skipped) == (1_043, 0)
+    assert (report.n_read, report.n_skipped) == (743, 0)
     expected = held(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
     assert held(crawl.path) == expected
