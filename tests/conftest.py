@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ import pytest
 from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
+from tests.ready_process import ready_children
 
 # Kernels compile on first call, which is no slow test; CI repeats the same examples every time. More examples by
 # `--hypothesis-profile=thorough`.
@@ -63,8 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # xdist may be left out
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two more than there are cores: many tests wait for servers and processes."""
-    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 2
+    """One more than there are cores: many tests wait for servers and processes. Each collects all tests, and loads
+    kernels, which takes as long as a thousand small tests."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)  # once the order is random
@@ -123,6 +125,13 @@ def _with_holes(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
         holes[0] = False
     weights = np.where(holes, 0.0, weights)
     return weights / weights.sum()
+
+
+@pytest.fixture
+def ready_child_processes() -> Iterator[None]:
+    """Processes beside this one begin where all is imported; `tests/processes` shows that they can begin at nothing."""
+    with ready_children():
+        yield
 
 
 @pytest.fixture

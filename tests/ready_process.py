@@ -6,13 +6,14 @@
 signalled and killed. `ReadyProcess.client` is a small program that takes the place of `orienteer` on the PATH: it hands
 over its arguments, its folder and its three streams, and ends as the command ends; its commands are adapted to where
 example.org is served. The arguments `--page` ask for no command but for Python: blocks of code come as JSON, a line
-each, and what they print goes back the same way.
+each, and what they print goes back the same way. `ready_children` is for the processes that the package itself starts.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
+import fcntl
 import gc
 import importlib
 import io
@@ -25,19 +26,28 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
+
+from orienteer.processes import child
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
+NOT_READY = "ORIENTEER_TESTS_START_ALL"  # in the environment of tests that start hardly any process
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # of Linux
+_CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
+CHILD_NAME = b"orienteer.child"  # what the system calls such a process
+_PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # of Linux
 
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
@@ -100,7 +110,7 @@ class ReadyProcess:
         self._folder.cleanup()
 
 
-def _prctl(option: int, value: int) -> None:
+def _prctl(option: int, value: int | bytes) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
@@ -117,7 +127,7 @@ class ReadyPopen(subprocess.Popen[str]):
     """subprocess.Popen, but `[sys.executable, "-m", …]` becomes a process that has everything imported.
 
     It is a process like any other: with a number, streams, signals and an exit code of its own. Any other command, and
-    one with another environment for Python itself, is started as ever.
+    one with another environment for Python itself, is started as ever; so is one where `NOT_READY` is set.
     """
 
     modules: tuple[str, ...] = ()  # to be imported beforehand
@@ -126,6 +136,7 @@ class ReadyPopen(subprocess.Popen[str]):
         preexec, cwd, env, pipes = others[1], others[4], others[5], others[9:15]
         environment = dict(os.environ if env is None else env)
         is_plain = list(args[:2]) == [sys.executable, "-m"] and preexec is None and sys.platform == "linux"
+        is_plain = is_plain and NOT_READY not in environment
         if not is_plain or _of_python(environment) != (here := ready(*self.modules)).of_python:
             return super()._execute_child(args, *others)  # type: ignore[misc]
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
@@ -137,6 +148,32 @@ class ReadyPopen(subprocess.Popen[str]):
         """How long it has worked so far, whoever else wanted the machine."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class _ReadyChild(subprocess.Popen[bytes]):
+    """The process of a `Child`: the same, by a process that has everything imported."""
+
+    def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
+        descriptors, environment, pipes = others[3], others[5], others[9:15]
+        here = ready()
+        if sys.platform != "linux" or _but_path(environment) != _but_path(here.of_python):
+            return super()._execute_child(args, *others)  # type: ignore[misc]
+        self.pid = here.fork([_CHILD], os.getcwd(), environment, [pipes[0], pipes[3], pipes[5], *descriptors])
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def ready_children() -> Iterator[None]:
+    """Each `Child` of this process has a process of its own, as ever, but none that begins with importing."""
+    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": _ReadyChild})
+    with patch.object(child, "subprocess", like_subprocess):
+        yield
+
+
+def _but_path(environment: dict[str, str]) -> dict[str, str]:
+    """A child is told where this process looks for modules, and looks there, too."""
+    return {name: value for name, value in _of_python(environment).items() if name != "PYTHONPATH"}
 
 
 def _of_python(environment: dict[str, str]) -> dict[str, str]:
@@ -188,7 +225,7 @@ def main(place: str, *modules: str) -> None:
 
 
 def _received(connection: socket.socket) -> tuple[list[Any], list[int]]:
-    text, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+    text, streams, _, _ = socket.recv_fds(connection, 1 << 16, 4)
     while True:
         try:
             return json.loads(text), streams
@@ -206,6 +243,8 @@ def _import_everything() -> None:
     import orienteer.evaluate.harvest
     import orienteer.policies
     import orienteer.web.app
+    from orienteer.extract.language import detected
+    from orienteer.extract.page import extract_page
     from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.warm_up import warm_up
 
@@ -214,7 +253,18 @@ def _import_everything() -> None:
     for module in pkgutil.iter_modules(orienteer.policies.__path__):  # ours alone: no plug-in is loaded beforehand
         importlib.import_module(f"orienteer.policies.{module.name}")
     orienteer.cli.main.command_line()
-    warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
+    with _one_at_a_time():  # what is not in the cache is compiled by one of them
+        warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
+        extract_page(b"<p>A line.<p>And another one.", "http://a.example/", with_scores=True)
+    detected("a text that is long enough for a guess at its language")
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Of all such processes of this user."""
+    with open(Path(tempfile.gettempdir()) / f"orienteer-ready-{os.getuid()}.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _become(message: list[Any], streams: list[int], connection: socket.socket) -> None:
@@ -260,14 +310,42 @@ def _become_an_orphan(
         os._exit(0)
     while os.getppid() == between:
         time.sleep(0.0005)
+    if arguments == [_CHILD]:
+        os.setsid()
+        _prctl(_PR_SET_NAME, CHILD_NAME)
     connection.send(str(os.getpid()).encode())
     connection.close()
-    _take_over(folder, streams)
+    _take_over(folder, streams[:3])
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[0] = folder
-    module, *sys.argv[1:] = arguments
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    with _ending_quickly():
+        if arguments == [_CHILD]:
+            sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
+            return child._run(streams[3])
+        sys.path[0] = folder
+        module, *sys.argv[1:] = arguments
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+@contextmanager
+def _ending_quickly() -> Iterator[None]:
+    """All that Python does at the end, but for taking apart what was imported: that took longer than many a command.
+    Exceptions end it as ever."""
+    code: object = None
+    try:
+        yield
+    except SystemExit as end:
+        code = end.code
+        if code is not None and not isinstance(code, int):
+            raise
+    threading._shutdown()  # type: ignore[attr-defined]  # it waits for threads
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nobody reads any more
+        sys.exit(code)
+    os._exit(code or 0)
 
 
 def _run_command(arguments: list[str]) -> int:

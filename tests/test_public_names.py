@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +38,9 @@ def test_every_module_has_a_docstring_and_its_examples_are_right(name: str) -> N
     module = importlib.import_module(name)
     if not name.endswith((".cli", ".extract")):
         assert module.__doc__, name
-    assert doctest.testmod(module).failed == 0
+    # Looking for examples takes longer than trying those of most modules.
+    if ">>>" in Path(module.__file__ or "").read_text(encoding="utf-8"):
+        assert doctest.testmod(module).failed == 0
 
 
 def test_the_layers_hold() -> None:

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields
+from functools import cache
 from typing import Any, TypeVar
 
 from orienteer.errors import InputError, unknown_name
@@ -29,7 +30,7 @@ _KINDS = {
 
 def from_table(kind: type[Settings], table: Mapping[str, Any], where: str) -> Settings:
     """The settings that a table states; `where` names the table in messages. Keys left out have their defaults."""
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # classes can be hashed
     values = {}
     for key, value in table.items():
         if key not in hints:
@@ -39,6 +40,11 @@ def from_table(kind: type[Settings], table: Mapping[str, Any], where: str) -> Se
         if field.default is MISSING and field.default_factory is MISSING and field.name not in values:
             raise InputError(f"{where}: {field.name} is missing")
     return kind(**values)
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def to_table(settings: Any) -> dict[str, Any]:

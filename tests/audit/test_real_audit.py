@@ -26,9 +26,13 @@ from tests.live.live_crawls import Tables, Told, crawled, true_rank
 pytestmark = pytest.mark.long
 
 ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
-N_HOSTS = 14  # of 36: all of them take a minute
-TRUSTED_MORE = {"docs.celeryq.dev": 8.0, "docs.python.org": 7.0, "www.sphinx-doc.org": 9.0}  # they lack the most
-GOAL = SurveyGoal(half_width=0.02)
+# Of 36: all of them take a minute. Three are trusted more than the others, and lack the most.
+TRUST = {
+    "docs.celeryq.dev": 8.0, "docs.pytest.org": 7.0, "docs.scrapy.org": 1.0, "docutils.sourceforge.io": 1.0,
+    "flask.palletsprojects.com": 1.0, "lxml.de": 1.0, "werkzeug.palletsprojects.com": 1.0, "www.sphinx-doc.org": 9.0,
+    "www.tornadoweb.org": 1.0,
+}  # fmt: skip
+GOAL = SurveyGoal(half_width=0.03)
 PLAIN: dict[str, Any] = {"workers": 8, "near_duplicates": "off", "duplicates": "off", "robots": False}
 
 
@@ -37,8 +41,8 @@ class Audit:
 
     def __init__(self, folder: Path) -> None:
         site = PageSite(ARCHIVE)
-        self.seeds = [f"http://{host}/" for host in site.hosts[:N_HOSTS]]
-        self.trust = [TRUSTED_MORE.get(host, 1.0) for host in site.hosts[:N_HOSTS]]
+        self.seeds = [f"http://{host}/" for host in TRUST]
+        self.trust = list(TRUST.values())
         plain = {"crawl": PLAIN | {"trust": self.trust}}
         with FakeWeb(site) as web:
             crawled(web, self.seeds, folder / "whole", scope="host", settings=plain)
@@ -82,7 +86,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 
 def test_a_third_was_given_away(audit: Audit) -> None:
-    assert 0.3 < len(audit.archived) / len(audit.whole.order) < 0.35
+    assert 0.28 < len(audit.archived) / len(audit.whole.order) < 0.35
     assert 0.2 < audit.truth() < 0.95
     largest = list(audit.missing_by_host().values())
     assert largest[2] > 2 * largest[3], "three hosts lack far more than the others"

@@ -18,7 +18,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.docs.blocks import Block, missing_line
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.ready_process import NOT_READY, PATIENCE_S, ReadyPopen
 
 # Commands that stay until they are told to end: they are real processes, and are asked for what they show.
 _STAYS = re.compile(r"^(orienteer (?:serve|demo --town)|python -m orienteer\.fake_web)\b")
@@ -82,6 +82,7 @@ class PageRunner:
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m orienteer "$@"\n')
         program.chmod(0o755)
         self._environment["PYTHONPATH"] = f"{self.folder / 'src'}:{self.folder}"
+        self._environment[NOT_READY] = "1"
         self._environment["PATH"] = f"{tools}:{self._environment['PATH']}"
 
     def give_pip(self) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.how_to_policy import NAME, clone, law_command, policy_file
+from tests.ready_process import NOT_READY
 
 pytestmark = pytest.mark.long
 
@@ -46,6 +47,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
         "PYTEST_ADDOPTS": "--tb=line -rf -p tests.docs.one_failure_each",
         "ONE_FAILURE_EACH": " ".join(NAMES),
         "COLUMNS": "300",
+        NOT_READY: "1",
     }
     done = subprocess.run(
         ["bash", "-c", law_command()], cwd=folder, env=environment, capture_output=True, text=True, timeout=600

@@ -16,7 +16,7 @@ from tests.live.test_survey import UNTIL, a_site, rounds_of, simulated, walks_of
 
 pytestmark = pytest.mark.long
 
-N_KILLS = 20
+N_KILLS = 10
 FIRST_WALK = 150  # pages that are fetched before it begins to measure, or fewer
 
 

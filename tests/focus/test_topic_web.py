@@ -97,6 +97,7 @@ def test_relevance_is_what_the_topic_says(orchids: Path) -> None:
     assert kept.n_on_topic == len(urls_on_topic(kept))
 
 
+@pytest.mark.usefixtures("ready_child_processes")
 @pytest.mark.parametrize("place", ["", "archive"])
 def test_however_many_processes_read_it_is_the_same_web(orchids: Path, place: str) -> None:
     other = topic_file(orchids, *ORCHIDS[:2], "threshold = 0.45", name="other.toml")

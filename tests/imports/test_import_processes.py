@@ -23,6 +23,8 @@ from tests.imports.collections_made import digest, record, response, wat, write
 from tests.live.live_crawls import Told
 from tests.processes.readings import children
 
+pytestmark = pytest.mark.usefixtures("ready_child_processes")
+
 A, B = "http://a.test", "http://b.test"
 _BY_CHANCE = ("archive_offset", "archive_bytes")  # records have ids of their own, and are packed with them
 
@@ -85,7 +87,7 @@ def held(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scope", ["host", "web"])
 def test_however_many_read_it_is_the_same_crawl(tmp_path: Path, fresh_rng: random.Random, scope: str) -> None:
-    source = write(tmp_path / "x.warc.gz", mixed(500, fresh_rng))
+    source = write(tmp_path / "x.warc.gz", mixed(300, fresh_rng))
     expected, orders = [], []
     for n in (1, 2, 3):
         folder = tmp_path / f"crawl{n}"
@@ -121,7 +123,7 @@ def test_with_a_hook_and_wat_files(tmp_path: Path, fresh_rng: random.Random) -> 
 
 
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
-    source = write(tmp_path / "x.warc.gz", mixed(1_500, fresh_rng))
+    source = write(tmp_path / "x.warc.gz", mixed(800, fresh_rng))
     killed = []
 
     def on_page(page: ori.HookPage) -> None:

@@ -27,6 +27,8 @@ from tests.live.live_crawls import Told, crawled, hub
 from tests.processes.readings import is_alive
 from tests.workers.deadly import DeadlyProcesses
 
+pytestmark = pytest.mark.usefixtures("ready_child_processes")
+
 N_PAGES = 300
 
 

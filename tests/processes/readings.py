@@ -13,6 +13,7 @@ from pathlib import Path
 from orienteer.errors import InputError, MissingExtraError
 from orienteer.extract.documents import limited
 from orienteer.processes.pool import CannotBeDoneError
+from tests.ready_process import CHILD_NAME
 
 
 @contextmanager
@@ -129,7 +130,8 @@ def children(parent: int) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):  # it has just ended
             is_child = int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent
-            if is_child and b"orienteer.processes.child" in (folder / "cmdline").read_bytes():
+            is_named = (folder / "comm").read_bytes().strip() == CHILD_NAME
+            if is_child and (is_named or b"orienteer.processes.child" in (folder / "cmdline").read_bytes()):
                 found.append(int(folder.name))
     return [pid for pid in found if apart is None or pid != apart.pid]
 

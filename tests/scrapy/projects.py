@@ -22,7 +22,7 @@ CLASSIC = "twisted.internet.epollreactor.EPollReactor"
 
 
 class SpiderProcess(ReadyPopen):
-    modules = ("scrapy.crawler", "tests.scrapy.spiders")
+    modules = ("tests.scrapy.all_of_scrapy",)
 
 
 class Project:

@@ -28,6 +28,8 @@ from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_indexing import answers, links, many
 
+pytestmark = pytest.mark.usefixtures("ready_child_processes")
+
 GERMAN = "Die Öffnungszeiten des Museums stehen auf der Seite der Stadt und ändern sich an Feiertagen."
 FRENCH = "Les horaires du musée sont indiqués sur la page de la ville et changent les jours fériés."
 
@@ -67,11 +69,11 @@ def held(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.long
 def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
-    crawl = filled(tmp_path / "crawl", 300)
+    crawl = filled(tmp_path / "crawl", 150)
     expected: dict[str, Any] = {}
     for n_processes in (1, 2, 3):
         report = update_index(crawl.path, rebuild=True, processes=n_processes)
-        assert (report.n_read, report.n_skipped) == (343, 0)
+        assert (report.n_read, report.n_skipped) == (193, 0)
         expected = expected or held(crawl.path)
         assert held(crawl.path) == expected
     assert {row[5] for row in expected["page"]} >= {"en", "de", "fr"}
@@ -92,7 +94,7 @@ def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
     """Whenever some hundred pages were given out, one of those that read is killed, or none."""
-    crawl = filled(tmp_path / "crawl", 2_500)
+    crawl = filled(tmp_path / "crawl", 700)
     killed = []
 
     def kill(stage: str, done: int, total: int) -> None:
@@ -102,7 +104,7 @@ def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random
 
     report = update_index(crawl.path, processes=2, progress=kill)
     assert killed
-    assert (report.n_read, report.n_skipped) == (2_543, 0)
+    assert (report.n_read, report.n_skipped) == (743, 0)
     expected = held(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
     assert held(crawl.path) == expected
@@ -134,7 +136,7 @@ def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypat
 @pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Signals) -> None:
-    crawl = filled(tmp_path / "crawl", 600)
+    crawl = filled(tmp_path / "crawl", 150)
     command = [sys.executable, "-m", "orienteer", "index", crawl.path, "--processes", "2"]
     with ReadyPopen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         while len(started := children(process.pid)) < 2:
@@ -155,7 +157,7 @@ def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Si
 
 
 def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
-    crawl = filled(tmp_path / "crawl", 600)
+    crawl = filled(tmp_path / "crawl", 150)
 
     def interrupt(stage: str, done: int, total: int) -> None:
         if children(os.getpid()):
@@ -164,7 +166,7 @@ def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         update_index(crawl.path, processes=2, progress=interrupt)
     assert not children(os.getpid())
-    assert update_index(crawl.path, processes=1).n_pages > 600
+    assert update_index(crawl.path, processes=1).n_pages > 150
 
 
 def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:

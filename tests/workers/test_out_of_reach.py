@@ -21,6 +21,8 @@ from orienteer.workers.processes import Event, Processes
 from orienteer.workers.received import Reading
 from tests.workers.test_pool import Pages, finished, requests, rest, urls
 
+pytestmark = pytest.mark.usefixtures("ready_child_processes")
+
 LINGERS_S = 2.0
 
 

@@ -1,6 +1,6 @@
 """Crawls by workers on Ray: the same crawl as by one process, whatever happens to actors, nodes and the crawl.
 
-One cluster of three nodes serves all tests here; it takes some seconds to start, and some hundred megabytes.
+One cluster of two nodes serves all tests here; it takes some seconds to start, and some hundred megabytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def nodes() -> Iterator[RayNodes]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment().items():
             patch.setenv(name, value)
-        with closing(RayNodes(3, client_port=free_port())) as nodes:
+        with closing(RayNodes(2, client_port=free_port())) as nodes:
             yield nodes
 
 
@@ -108,7 +108,7 @@ def test_on_this_machine(site: GraphSite, tmp_path: Path, undisturbed: tuple[Pat
 
 
 @pytest.mark.parametrize("client", [False, True])
-def test_on_three_nodes(
+def test_on_two_nodes(
     nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report], client: bool
 ) -> None:
     on = f"ray://127.0.0.1:{nodes.client_port}" if client else nodes.address
@@ -117,7 +117,7 @@ def test_on_three_nodes(
         assert max(web.max_under_way_per_host.values()) <= 8
         assert len(web.requests) == report.figures.n_done
     expect_same(tmp_path / "crawl", report, undisturbed)
-    assert len(report.figures.workers) == 3  # as many as the cluster has cores
+    assert len(report.figures.workers) == 2  # as many as the cluster has cores
     assert sum(worker.n_answers for worker in report.figures.workers) == report.figures.n_done
     until(lambda: not nodes.actors())
 
@@ -132,7 +132,7 @@ def test_an_actor_is_killed(nodes: RayNodes, site: GraphSite, tmp_path: Path, un
 
     with FakeWeb(site) as web:
         watch = Once((30, kill), (120, kill))
-        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(3), on=nodes.address, watch=watch)
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(2), on=nodes.address, watch=watch)
         assert not watch.left
         assert len(web.requests) <= report.figures.n_done + 2 * 24  # what was in hand is asked for again
     assert len(set(killed)) == 2
@@ -143,7 +143,7 @@ def test_nodes_come_and_go(nodes: RayNodes, site: GraphSite, tmp_path: Path, und
     """A machine that is gone takes its workers with it; others take their place, there or elsewhere."""
     with FakeWeb(site) as web:
         watch = Once((60, lambda _: nodes.remove()), (150, lambda _: nodes.add()))
-        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(3), on=nodes.address, watch=watch)
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(2), on=nodes.address, watch=watch)
         assert not watch.left
     nodes.settle()
     expect_same(tmp_path / "crawl", report, undisturbed)
@@ -155,7 +155,7 @@ def test_the_crawl_is_killed_and_resumed(
     """Nothing that was acknowledged is lost, and no actor is left behind."""
     gate = Gate(site)
     with FakeWeb(gate) as web:
-        options = ["--on", nodes.address, "--processes", 3, "--ignore-robots"]
+        options = ["--on", nodes.address, "--processes", 2, "--ignore-robots"]
         command = CrawlCommand(web.address, [hub(site)], tmp_path / "crawl", *options, fetch={"timeout_s": TIMEOUT_S})
         gate.close_after(120)
         with command.started() as process:
