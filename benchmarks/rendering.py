@@ -6,6 +6,10 @@ browser and all their processes, once they have started; memory is the proportio
 the end. Playwright waits until the page has loaded and its network is idle; "same tab" leaves cookies, storage and
 scripts' workers of one page to the next. crawl4ai has its own way: it is measured if CRAWL4AI_PYTHON names a Python
 that has it.
+
+The second table is about which pages `--render auto` shows: the WCXB development pages, of which nearly every one is
+the only one of its host, and so the first of its kind. A page needs a browser if less than half of the words of its
+true main text were sent. They come without the files that they load; what is counted is the choice.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.process_costs import Cost, Meter
+from benchmarks.render_suspects import choice_table
 from orienteer.browser.finding import find_browser
 from orienteer.browser.job import RenderJob, Supplied, Wanted
 from orienteer.browser.renderer import Renderer
@@ -189,4 +194,5 @@ def run() -> str:
     ]  # fmt: skip
     headings = ["", "CPU ms a page", "of Playwright's", "of it in Python", "wall ms a page", "PSS, MB", "right"]
     browser = subprocess.run([str(find_browser()), "--version"], capture_output=True, text=True).stdout.strip()
-    return f"{machine('playwright')}, {browser}\n\n" + table(headings, rows)
+    costs = f"{machine('playwright')}, {browser}\n\n" + table(headings, rows)
+    return f"{costs}\n{choice_table()}"
