@@ -15,7 +15,7 @@ from orienteer.extract.still_html import still_html
 from tests.extract.pieces import mutated, random_page
 
 PAGE = "http://h.org/d/page?x=1"
-N_CASES = 400
+N_CASES = 200
 
 
 def lead(url: str, use: Use) -> str:

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from orienteer.search.indexing import update_index
+from orienteer.store.archive_members import whole_members
 from orienteer.store.page_row import PageRow
+from orienteer.store.record import page_of
 from tests.inspect.captured import DAY, CapturedCrawl, T, png
 
 A = "http://a.org"
@@ -54,9 +56,6 @@ def make_archived_crawl(path: Path) -> Path:
 def _rows(crawl: CapturedCrawl) -> None:
     """What the database says of the pages: only the newest record of each."""
     places = {}
-    from orienteer.store.archive_members import whole_members
-    from orienteer.store.record import page_of
-
     for member in whole_members(crawl.folder.archive.path(0)):
         try:
             places[page_of(member.packed).url] = (0, member.offset, len(member.packed))

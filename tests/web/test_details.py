@@ -73,3 +73,11 @@ def test_what_is_no_address_of_a_page_is_refused(client: httpx.Client, url: str)
 def test_an_overlong_or_missing_address_is_refused(client: httpx.Client) -> None:
     assert client.get("/page", params={"url": "http://a.org/" + "x" * 2100}).status_code == 422
     assert client.get("/api/page").json() == {"error": "url: Field required"}
+
+
+@pytest.mark.parametrize("url", [CHARTS, FERRY, MOVED])
+def test_what_was_fetched_can_be_seen_as_archived(client: httpx.Client, url: str) -> None:
+    (date,) = client.get("/api/archived", params={"url": url}).json()["dates"]
+    assert (date["url"], date["changed"]) == (url, None)
+    assert "/archived?url=" in client.get("/page", params={"url": url}).text
+    assert client.get("/archived", params={"url": url}).status_code == 200
