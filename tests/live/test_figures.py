@@ -62,6 +62,7 @@ class Running(SimpleNamespace):
             ),
             health=SimpleNamespace(n_failing=2, n_given_up=1),
             crew=SimpleNamespace(figures=list, n_died=0),
+            parts=SimpleNamespace(n_done=4, n_failed=1, n_waiting=2, n_under_way=1, n_bytes=50),
             outcomes=Counter({"ok": 5, "http 404": 7}),
             n_under_way=3,
             n_bytes=12_345,
