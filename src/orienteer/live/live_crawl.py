@@ -160,6 +160,7 @@ class LiveCrawl:
             self._pause(self.keyring.trouble)
         if self.stop_wanted >= 2:
             self.crew.cancel()
+            self.parts.cancel()
         self.parts.ask(time.monotonic(), only_awaited=bool(self.stop_wanted))
         if self.stop_wanted:
             return True
@@ -230,10 +231,10 @@ class LiveCrawl:
 
     def _patience(self) -> float:
         """How long to wait for answers before there is something else to do."""
-        if self.stop_wanted or self.crew.n_under_way >= self.workers:
+        if self.stop_wanted:
             return _TICK_S
         times = [self.parts.next_time()]
-        if not self.crawl.is_closed:
+        if not self.crawl.is_closed and self.crew.n_under_way < self.workers:
             times += [self.crawl.frontier.next_time(), self._put_off[0][0] if self._put_off else None]
         due = min((due for due in times if due is not None), default=math.inf)
         return min(max(due - time.monotonic(), 0.0), _TICK_S)
