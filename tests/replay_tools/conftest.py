@@ -22,7 +22,7 @@ from tests.browser.conftest import browser
 from tests.live.live_crawls import crawled
 from tests.replay_tools import tools
 from tests.replay_tools.shown_folders import keep_parts, keep_shown
-from tests.replay_tools.sites import HOME, made_site, real_site
+from tests.replay_tools.sites import ASKED_BY_SCRIPT, HOME, made_site, real_site
 
 __all__ = ["browser"]
 
@@ -49,8 +49,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     seeds = [HOME, "http://made.test/frame/", *real]
     folder = place / "crawl"
     with FakeWeb(MadeSite(answers | made_site())) as web:
-        crawled(web, seeds, folder, settings={"render": {"mode": "never"}, "scope": {"max_depth": 0}})
-    keep_parts(folder, {url: answer for url, answer in (answers | made_site()).items() if url not in seeds})
+        settings = {"crawl": {"requisites": True}, "render": {"mode": "never"}, "scope": {"max_depth": 0}}
+        crawled(web, seeds, folder, settings=settings)
+    keep_parts(folder, {ASKED_BY_SCRIPT: made_site()[ASKED_BY_SCRIPT]})  # no browser was there to find it out
     keep_shown(folder, HOME)
     made = Exported(folder, place / "all.warc.gz", place / "all.wacz", place / "all.cdxj", real)
     for path in made[1:4]:

@@ -19,7 +19,7 @@ def keep_parts(folder: Path, answers: Mapping[str, Answer]) -> None:
     """What pages are shown with, as a crawl that keeps it does: bytes that are there already become a revisit."""
     first: dict[bytes, Revisited] = {}
     with CrawlFolder.open(folder) as crawl:
-        before = crawl.database.n_parts()[0]
+        before = crawl.database.part_figures().n_parts
         for k, (url, answer) in enumerate(answers.items(), before):
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
             coding = "Content-Encoding: gzip\r\n" if answer.gzip else ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from orienteer.fake_web.answers import Answer
 
 HOME = "http://made.test/"
+ASKED_BY_SCRIPT = "http://made.test/api/items.json?of=reeds"
 N_REAL = 10
 
 _FOLDERS = {"faq.test": "usr/share/doc/debian/FAQ", "click.test": "usr/share/doc/python-click-doc/html"}
@@ -49,7 +50,7 @@ def made_site() -> dict[str, Answer]:
         "http://made.test/words.js": Answer(
             'var word = "reeds"; document.title += " by scripts";', content_type=script
         ),
-        "http://made.test/api/items.json?of=reeds": Answer('["bulrush", "sedge"]', content_type="application/json"),
+        ASKED_BY_SCRIPT: Answer('["bulrush", "sedge"]', content_type="application/json"),
         "http://made.test/a.png": Answer(png(10), content_type=image),
         "http://made.test/b.png": Answer(png(20), content_type=image),
         "http://made.test/copy.png": Answer(png(10), content_type=image),
