@@ -41,8 +41,8 @@ from tests.exports.crawls import (
     plain_crawl,
     site_crawl,
 )
+from tests.exports.shown_folders import keep_parts, keep_shown
 from tests.live.live_crawls import crawled
-from tests.replay_tools.shown_folders import keep_parts, keep_shown
 from tests.store.small_crawls import warcio_responses
 
 

@@ -19,10 +19,10 @@ import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests.browser.conftest import browser
+from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
 from tests.replay_tools import tools
-from tests.replay_tools.shown_folders import keep_parts, keep_shown
-from tests.replay_tools.sites import ASKED_BY_SCRIPT, HOME, made_site, real_site
+from tests.replay_tools.sites import HOME, made_site, real_site
 
 __all__ = ["browser"]
 
@@ -48,11 +48,14 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     answers, real = ({}, []) if docs is None else real_site(docs)
     seeds = [HOME, "http://made.test/frame/", *real]
     folder = place / "crawl"
+    needs_browser()
+    settings = {
+        "crawl": {"requisites": True},
+        "render": {"mode": HOME, "screenshots": True},
+        "scope": {"max_depth": 0},
+    }
     with FakeWeb(MadeSite(answers | made_site())) as web:
-        settings = {"crawl": {"requisites": True}, "render": {"mode": "never"}, "scope": {"max_depth": 0}}
         crawled(web, seeds, folder, settings=settings)
-    keep_parts(folder, {ASKED_BY_SCRIPT: made_site()[ASKED_BY_SCRIPT]})  # no browser was there to find it out
-    keep_shown(folder, HOME)
     made = Exported(folder, place / "all.warc.gz", place / "all.wacz", place / "all.cdxj", real)
     for path in made[1:4]:
         ori.export(folder, path.name.split(".")[1], path, processes=1)
