@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.kernel_cache import _VERSIONS
 from tests.small_disk import small_disk_at
 
 PARTS = """
@@ -131,7 +132,21 @@ def test_a_kernel_is_compiled_once_and_again_after_a_change(project: Project) ->
     project.write("whole", WHOLE.replace("    first: int\n    second: int", "    second: int\n    first: int"))
     assert project.run() == (300, False)
     assert project.run() == (300, True)
-    assert len(project.files()) == 2, "what is out of date does not pile up"
+
+
+def test_versions_stand_beside_each_other_and_the_oldest_are_removed(project: Project) -> None:
+    assert project.run() == (320, False)
+    project.write("constants", "FACTOR = 20")
+    assert project.run() == (340, False)
+    project.write("constants", "FACTOR = 10")
+    assert project.run() == (320, True)
+    for factor in range(30, 30 + _VERSIONS):
+        project.write("constants", f"FACTOR = {factor}")
+        assert project.run() == (300 + 2 * factor, False)
+        assert len(project.files()) <= 2 * _VERSIONS
+    assert project.run()[1]
+    project.write("constants", "FACTOR = 20")
+    assert project.run() == (340, False)
 
 
 def test_damaged_files_are_compiled_again(project: Project) -> None:

@@ -34,7 +34,8 @@ def test_what_is_written_is_read(plan: CrawlPlan) -> None:
     text = plan.to_toml()
     assert CrawlPlan.parse(text, "crawl.toml") == plan
     assert CrawlPlan.parse(text, "crawl.toml").to_toml() == text
-    assert set(tables_of(text, "crawl.toml")) == {"crawl", "scope", "politeness", "fetch", "retry", "refresh", "store"}
+    tables = {"crawl", "scope", "politeness", "fetch", "retry", "refresh", "render", "store"}
+    assert set(tables_of(text, "crawl.toml")) == tables
 
 
 def test_it_is_written_for_people() -> None:

@@ -76,7 +76,7 @@ def received(worker: Worker, n: int) -> dict[str, Received]:
 def test_others_do_not_wait_for_a_document(worker: Worker, gate: Gate) -> None:
     asked(worker, "slow.pdf", "bad.pdf", "page")
     assert received(worker, 1).keys() == {"page"}
-    while worker.n_documents < 2:
+    while worker.n_aside < 2:
         assert worker.poll(60.0) == []
     assert worker.n_under_way == 2
     gate.opened.set()
@@ -93,7 +93,7 @@ def test_others_do_not_wait_for_a_document(worker: Worker, gate: Gate) -> None:
 
 def test_documents_that_are_read_can_be_cancelled(worker: Worker, gate: Gate) -> None:
     asked(worker, "slow.pdf", "bad.pdf")
-    while worker.n_documents < 2:
+    while worker.n_aside < 2:
         assert worker.poll(60.0) == []
     worker.cancel()
     assert worker.n_under_way == 2
