@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,6 +25,10 @@ from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
 from tests.ready_process import ready_children
+from tests.window import NAMES, browser_path
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Kernels compile on first call, which is no slow test; CI repeats the same examples every time. More examples by
 # `--hypothesis-profile=thorough`.
@@ -144,3 +149,17 @@ def fresh_rng(request: pytest.FixtureRequest) -> random.Random:
 def rng() -> np.random.Generator:
     """Random numbers; the same in every run."""
     return np.random.default_rng(20260101)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One for all tests of a process: Playwright can be started there only once."""
+    path = browser_path()
+    if path is None:
+        pytest.skip(f"no browser on this machine: {', '.join(NAMES)}")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()

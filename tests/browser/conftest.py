@@ -6,35 +6,18 @@ requests to anything but the server. Without a browser on this machine the tests
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from tests.web.conftest import address, small_crawl
 
 __all__ = ["address", "small_crawl"]
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 _PATIENCE_MS = 300_000
 expect.set_options(timeout=_PATIENCE_MS)
-
-
-def browser_path() -> str | None:
-    return next(filter(None, map(shutil.which, _NAMES)), None)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    path = browser_path()
-    if path is None:
-        pytest.skip(f"no browser on this machine: {', '.join(_NAMES)}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 class Watched:

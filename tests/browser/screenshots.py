@@ -15,8 +15,8 @@ from orienteer.fake_web.community.addresses import HOME
 from orienteer.fake_web.community.site import CommunitySite, seen_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import live_crawl
-from tests.browser.conftest import browser_path
 from tests.web.live_server import served
+from tests.window import browser_path
 
 PICTURES = {
     "search": ("/?q=bridge&rank=global", 700),

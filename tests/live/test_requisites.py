@@ -25,6 +25,7 @@ from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.figures import Figures
 from orienteer.live.session import Report, opened, refresh
 from orienteer.pages.stop_reason import StopReason
+from orienteer.pages.unknown import NOBODY_KNOWS
 from orienteer.repair.repair import repair
 from orienteer.settings import merged
 from orienteer.store.folder_view import FolderView
@@ -245,7 +246,11 @@ def test_a_page_that_is_not_modified_is_shown_with_what_it_was(tmp_path: Path) -
 def test_who_imports_the_archive_finds_pages_alone(kept: Kept, tmp_path: Path) -> None:
     archive = kept.folder / "archive"
     report = import_crawl(archive, tmp_path / "imported", seeds=[HOME, OTHER], scope="web", processes=1)
-    assert Told(tmp_path / "imported").fetched_urls() == Told(kept.folder).fetched_urls() - {"http://a.test/quiet"}
+    told, frame = Told(tmp_path / "imported"), "http://f.test/frame"
+    pages = Told(kept.folder).fetched_urls() - {"http://a.test/quiet"}
+    assert {url for url, row in told.rows.items() if row is not None and row.outcome == "ok"} == pages
+    with FolderView.open(tmp_path / "imported") as folder:  # a page links to it, and nobody knows its links
+        assert folder.database.unknown(told.urls.index(frame)).n == NOBODY_KNOWS
     assert report.n_unlinked == 0
     graph = ori.LinkGraph.load(sorted(archive.glob("*.warc.gz"))[0])
     assert "http://f.test/frame2" not in list(graph.urls or [])

@@ -18,13 +18,10 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from tests.browser.conftest import browser
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
 from tests.replay_tools import tools
 from tests.replay_tools.sites import HOME, made_site, real_site
-
-__all__ = ["browser"]
 
 _REPLAY_PAGE = (
     '<!doctype html><title>x</title><script src="/ui.js"></script><replay-web-page source="/all.wacz" url="{}">'

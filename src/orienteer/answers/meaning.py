@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from orienteer.answers.answer import Fetched
-from orienteer.answers.reading import may_hold_links, read_page
+from orienteer.answers.reading import HTML_TYPES, may_hold_links, read_page
 from orienteer.answers.shown import Shown
 from orienteer.answers.shown_reading import page_as_shown, redirect_of
 from orienteer.extract.documents.as_page import DocumentReading
@@ -164,12 +164,17 @@ def meaning_of(
         return Meaning(verdict, answer.reason, page=page, unknown=page.why_uncounted or unread, sent=sent)
     if verdict is Verdict.REDIRECT:
         return Meaning(verdict, answer.reason, target=answer.location)
-    return Meaning(verdict, answer.reason, unknown=_links_in(answer) if verdict is Verdict.SKIPPED else "")
+    return Meaning(verdict, answer.reason, unknown=_links_left(answer) if verdict is Verdict.SKIPPED else "")
 
 
 def _links_in(answer: Fetched) -> str:
     """Why nobody knows the links of something that is not read; "" where it has none."""
     return f"links in {answer.content_type}" if may_hold_links(answer.content_type) else ""
+
+
+def _links_left(answer: Fetched) -> str:
+    """The same for what is skipped; HTML is, where an archive says that pages were shown with it."""
+    return f"links in {answer.content_type}" if answer.content_type in HTML_TYPES else _links_in(answer)
 
 
 def _page(answer: Fetched, with_text: bool, robot: str, documents: DocumentReading) -> Page:
