@@ -156,15 +156,14 @@ class Renderer:
                 self._end_browser("worn")
                 browser = None
             job = (self._again if alone else self._waiting).popleft()
+            n_cancelled = self._n_cancelled
             if browser is None:
-                n_cancelled = self._n_cancelled
                 browser = await self._new_browser(job.user_agent)
-                if browser is None or n_cancelled != self._n_cancelled:
-                    trouble = "crashed" if browser is None else "cancelled"
-                    self._tell_event(Rendered(job.number, job.url, trouble=trouble))
+                if browser is None:
+                    self._tell_event(Rendered(job.number, job.url, trouble="crashed"))
                     continue
             self._is_alone = alone
-            task = asyncio.ensure_future(self._show(browser, job, alone))
+            task = asyncio.ensure_future(self._show(browser, job, alone, n_cancelled))
             self._tasks.add(task)
             task.add_done_callback(self._done)
 
@@ -188,7 +187,9 @@ class Renderer:
         self._n_stillborn = max(0, self._n_stillborn - 1)  # the next job tries once
         return None
 
-    async def _show(self, browser: Browser, job: RenderJob, alone: bool) -> None:
+    async def _show(self, browser: Browser, job: RenderJob, alone: bool, n_cancelled: int) -> None:
+        if n_cancelled != self._n_cancelled:  # while it was to begin
+            return self._tell_event(Rendered(job.number, job.url, trouble="cancelled"))
         try:
             rendered = await browser.show(job)
         except BrowserGoneError:
