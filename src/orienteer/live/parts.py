@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from orienteer.access.keyring import Keyring
-from orienteer.answers.answer import Fetched, Request
+from orienteer.answers.answer import Request
 from orienteer.frontier.host_health import HostHealth
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.errands import Errand
