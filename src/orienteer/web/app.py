@@ -52,6 +52,15 @@ def create_app(
     `comparisons` are files to show beside those in the folder. `archived_at` is the origin at which browsers find
     archived pages; by default the next port of the host that they ask.
     """
+    app = crawl_app(Path(folder), only_this_machine, comparisons, archived_at)
+    guard(app, token, only_this_machine)
+    return app
+
+
+def crawl_app(
+    folder: Path, only_this_machine: bool = True, comparisons: Iterable[Path] = (), archived_at: str | None = None
+) -> FastAPI:
+    """The same without a guard; it may be mounted under any path."""
     app = FastAPI(
         title="Orienteer",
         description="Search and watch a crawl.",
@@ -60,19 +69,23 @@ def create_app(
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.state.crawl = ServedCrawl(Path(folder))
+    app.state.crawl = ServedCrawl(folder)
     app.state.archived = ArchivedPages(app.state.crawl.archive, only_this_machine, archived_at)
-    app.state.map = KeptMap(Path(folder))
-    app.state.comparisons = Comparisons(Path(folder), comparisons)
-    app.state.watch = CrawlWatch(Path(folder))
+    app.state.map = KeptMap(folder)
+    app.state.comparisons = Comparisons(folder, comparisons)
+    app.state.watch = CrawlWatch(folder)
     app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
     for page in PAGES:
         _answer_head(page.router)
         app.include_router(page.router)
-    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     add_refusals(app)
-    app.add_middleware(Guard, token=token, only_this_machine=only_this_machine)
     return app
+
+
+def guard(app: FastAPI, token: str | None, only_this_machine: bool) -> None:
+    """What an application needs to be served: style and scripts, and somebody at the door."""
+    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
+    app.add_middleware(Guard, token=token, only_this_machine=only_this_machine)
 
 
 def _answer_head(router: APIRouter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -17,7 +18,7 @@ from orienteer.web.rendering import render, wants_part
 from orienteer.web.served_archive import StillReadingError
 from orienteer.wording import plain
 
-API = "/api/"
+_API = re.compile(r"(?:/crawls/[^/]+)?/api/")  # of a crawl, or of all of them
 
 
 class Refusal(BaseModel):
@@ -36,10 +37,15 @@ _MAX_CHARS = 500
 _AGAIN_S = "3"
 
 
+def is_api(request: Request) -> bool:
+    """Whether data is asked for, and no page."""
+    return _API.match(request.url.path) is not None
+
+
 def refusal(request: Request, status: int, line: str, ask: bool = False) -> Response:
     """One line with a status; a page to people, with a field for the token where they are to `ask` with one."""
     text = plain(line, _MAX_CHARS)
-    if request.url.path.startswith(API):
+    if is_api(request):
         headers = {"WWW-Authenticate": "Bearer"} if ask else None
         return JSONResponse({"error": text}, status, headers)
     template = "_parts/refused.html" if wants_part(request) else "refused.html"

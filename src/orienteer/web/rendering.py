@@ -29,12 +29,14 @@ class Entry(NamedTuple):
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's
-    name, and whether it `is_part` of one that is there."""
+    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's name if it is one
+    of a crawl, the path that all pages of that are under (`root`), and whether it `is_part` of one that is there."""
+    root = request.scope.get("root_path", "")
     text = _environment().get_template(template).render(
         entries=request.app.state.entries,
-        here=request.url.path,
-        crawl_name=served_crawl(request).name,
+        root=root,
+        here=request.url.path.removeprefix(root),
+        crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
         **values,
     )  # fmt: skip
@@ -58,7 +60,7 @@ def is_link(url: str) -> bool:
 
 
 def details_of(url: str) -> str:
-    """The address of the details of a page."""
+    """The address of the details of a page, under the path of its crawl."""
     return "/page?" + urlencode({"url": url}, errors="replace")
 
 

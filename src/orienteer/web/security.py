@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orienteer.web.refusals import API, refusal
+from orienteer.web.refusals import is_api, refusal
 from orienteer.web.wrong_tokens import WrongTokens
 
 MAX_TARGET_BYTES = 8_192
@@ -101,7 +101,7 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
             return _too_large(request)
-        is_data = request.url.path.startswith(API) and headers.get("sec-fetch-dest", "document") != "document"
+        is_data = is_api(request) and headers.get("sec-fetch-dest", "document") != "document"
         if (is_data or request.method not in _SAFE_METHODS) and not _is_from_here(request):
             return refusal(request, 403, "This can be asked for by the pages of this server only.")
         return None

@@ -209,7 +209,7 @@ def _done(request: Request, act: Any) -> Response:
         status = 409 if isinstance(error, CrawlFolderError) else 400
         values = _shown(_watch(request), None) | {"notice": str(error)}
         return render(request, "crawl.html", status, **values)
-    return RedirectResponse("/crawl", 303)
+    return RedirectResponse(request.scope.get("root_path", "") + "/crawl", 303)
 
 
 def _share(text: str) -> float | None:

@@ -5,7 +5,7 @@ const bar = document.getElementById("bar");
 const frame = document.getElementById("archived");
 
 async function refresh() {
-  const answer = await fetch("/archived/bar?view=" + encodeURIComponent(bar.dataset.view)).catch(() => null);
+  const answer = await fetch(bar.dataset.bar + "?view=" + encodeURIComponent(bar.dataset.view)).catch(() => null);
   if (answer?.status !== 200 || bar.contains(document.activeElement)) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
   if (fresh.innerHTML === bar.innerHTML) return;

@@ -9,7 +9,7 @@ async function start(stage) {
   const state = document.getElementById("map-state");
   state.textContent = "Drawing the map…";
   try {
-    const answer = await fetch("/api/map");
+    const answer = await fetch(stage.dataset.map);
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.error);
     state.textContent = "";
@@ -482,7 +482,7 @@ class RegionMap {
 }
 
 function address(name) {
-  return `/map/host?name=${encodeURIComponent(name)}`;
+  return `${document.getElementById("stage").dataset.region}?name=${encodeURIComponent(name)}`;
 }
 
 function element(tag, text = "", kind = "") {
