@@ -29,8 +29,8 @@ class Entry(NamedTuple):
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's name if it is one
-    of a crawl, the path that all pages of that are under (`root`), and whether it `is_part` of one that is there."""
+    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's name if it is of
+    a crawl, the path that all pages of that are under (`root`), and whether it `is_part` of one that is there."""
     root = request.scope.get("root_path", "")
     text = _environment().get_template(template).render(
         entries=request.app.state.entries,
