@@ -102,6 +102,7 @@ def test_what_was_learned_survives_its_file():
         b"<table><tr><td>1<td><a href=/><div>in a link</div></a></table>\0x",
         b"\xe2\x80\x83<p>\xe2\x80\x83<p>only this<p>\xe2\x80\x83",
         b"<noscript><p>hidden</noscript><p>shown<iframe>x</iframe>",
+        b"<b><p>a<p><i><a href=/><div>b</div></a></i></b><p>c<span id=x><p>d",
     ],
 )
 def test_the_text_and_the_places_are_those_of_the_other_readers(html: bytes):

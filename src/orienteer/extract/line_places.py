@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from orienteer.extract.blocks import Block, Element
 from orienteer.extract.elements import NUMBERS
 from orienteer.extract.markup_notes import NodeTable
+from orienteer.extract.reader import LINE_NODES
 from orienteer.extract.tags import copy_naming, hash_of
 from orienteer.kernel import kernel
 
@@ -106,24 +107,33 @@ def placed(nodes: NodeTable, html: bytes, of_lines: Ints, linked: Floats) -> Pla
 
 
 def places_of(lines: list[Block]) -> Places:
-    """Of blocks with a text."""
+    """Of blocks with a text. Elements that only mark words, such as `b`, are left out, as when reading by lines."""
     found: dict[int, Element] = {}
     for line in lines:
         element: Element | None = line.element
         while element is not None and element.number not in found:
             found[element.number] = element
-            element = element.parent
+            element = _around(element)
     elements = [found[number] for number in sorted(found)]
     indexes = {element.number: k for k, element in enumerate(elements)}
     words = [element.words.encode() for element in elements]
+    above = [_around(element) for element in elements]
     return Places(
         np.array([NUMBERS.get(element.name, 0) for element in elements], np.int64),
         np.frombuffer(b"".join(words), np.uint8),
         np.cumsum([len(one) for one in words], dtype=np.int64),
-        np.array([-1 if one.parent is None else indexes[one.parent.number] for one in elements], np.int64),
+        np.array([-1 if one is None else indexes[one.number] for one in above], np.int64),
         np.array([indexes[line.element.number] for line in lines], np.int64),
         np.array([line.n_linked for line in lines], np.float64),
     )
+
+
+def _around(element: Element) -> Element | None:
+    """The block or link around an element; the page where there is none."""
+    above = element.parent
+    while above is not None and above.parent is not None and above.name not in LINE_NODES:
+        above = above.parent
+    return above
 
 
 @kernel

@@ -13,12 +13,12 @@ import numpy as np
 from orienteer.extract.elements import numbers
 from orienteer.extract.line_places import Floats, Ints, placed
 from orienteer.extract.markup import Light, Lightener
-from orienteer.extract.reader import BLOCK_NODES, BLOCKS, READ_WITH_TEXT, PageReader, dispatch
+from orienteer.extract.reader import BLOCKS, LINE_NODES, READ_WITH_TEXT, PageReader, dispatch
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.extract.whitespace import collapsed
 from orienteer.kernel import kernel
 
-_WITH_LINES = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True, nodes=(*BLOCK_NODES, "a"), with_table=True)
+_WITH_LINES = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True, nodes=LINE_NODES, with_table=True)
 
 _CHANGE = "\0"
 _SPACE, _LINE_END = b" \n"

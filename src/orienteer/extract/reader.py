@@ -38,6 +38,7 @@ BLOCKS = frozenset((
 
 # Those of them that lines stand in.
 BLOCK_NODES = BLOCKS.difference(("br", "frameset", "hr", "plaintext", "textarea", "xmp"))
+LINE_NODES = BLOCK_NODES | {"a"}  # what lines are told to stand in
 
 _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
 READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
