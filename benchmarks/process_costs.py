@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,11 +24,10 @@ def _tree() -> Iterator[int]:
     while waiting:
         process = waiting.pop()
         yield process
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                waiting += map(int, children.read_text().split())
-            except OSError:
-                continue
+        with suppress(OSError):  # it may have just ended
+            for thread in os.scandir(f"/proc/{process}/task"):
+                with suppress(OSError):
+                    waiting += map(int, Path(thread, "children").read_text().split())
 
 
 def _spent_s() -> float:
