@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser replay-tools check bench docs lint types layers clean
+.PHONY: demo test browser replay-tools check bench bench-quick docs lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
@@ -42,8 +42,12 @@ layers: .venv/.installed-dev
 docs: .venv/.installed-docs
 	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
 
+# All benchmarks take a night; an interrupted run is resumed. The quick ones take a quarter of an hour.
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks
+
+bench-quick: .venv/.installed-bench
+	$(BIN)/python -m benchmarks quick
 
 # Debian splits ensurepip off; pip can then furnish the environment from outside.
 .venv/bin/python:

@@ -1,14 +1,17 @@
 """`python -m benchmarks [NAME ...]`: run them, and put their results into RESULTS.md.
 
-Without names all of them run, which takes hours; `quick` stands for those that take minutes. The section of each that
-has run is replaced, the others stay as they were, and the tables above them are made anew. With `summary` nothing runs:
-only those tables are.
+Without names all of them run, which takes a night; a run that was interrupted is resumed. `quick` stands for those that
+take minutes. The section of each that has run is replaced, the others stay as they were, and the tables above them are
+made anew. With `summary` nothing runs: only those tables are.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import time
+import traceback
 from pathlib import Path
 
 from benchmarks import goals, growth
@@ -16,6 +19,7 @@ from benchmarks.results_file import Results
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+UNFINISHED = Path(__file__).parents[1] / "build" / "bench-done.txt"  # what a run of all has done so far
 QUICK = [
     "startup",
     "pagerank",
@@ -68,7 +72,8 @@ HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
 own on the same data in the same run; ratios say more than seconds, because the machine is shared. Machine and versions
-stand in each section. What the papers claim is held against other webs in `experiments/`.
+stand in each section, with when it was measured and how busy the machine was. What the papers claim is held against
+other webs in `experiments/`.
 
 ## Goals
 
@@ -85,21 +90,56 @@ Both axes are logarithmic: what grows in proportion to the web is a straight lin
 
 
 def main() -> None:
-    words = sys.argv[1:] or QUICK + SLOW
+    words = sys.argv[1:]
     names = [name for word in words for name in (QUICK if word == "quick" else [word]) if name != "summary"]
     unknown = [name for name in names if name not in QUICK + SLOW]
     if unknown:
         print(f"{__doc__}\nQuick: {', '.join(QUICK)}. Slow: {', '.join(SLOW)}.")
         sys.exit(0 if "--help" in words else 2)
+    if not words:
+        sys.exit(_run_all())
     for name in names:
-        module = importlib.import_module(f"benchmarks.{name}")
-        about = module.__doc__.strip()
-        print(f"== {name}: {about.splitlines()[0]}", flush=True)
-        text = module.run()
-        print(text, flush=True)
-        _write(name, f"{about}\n\n{text}")
+        _run(name)
     if not names:
         _write()
+
+
+def _run_all() -> int:
+    """All of them, in order; those that an interrupted run has done are left out. 1 where some have failed."""
+    done = set(UNFINISHED.read_text().split()) if UNFINISHED.exists() else set()
+    if done:
+        print(f"resumed: {len(done)} of {len(QUICK + SLOW)} were done before; remove {UNFINISHED} to begin anew")
+    failed = []
+    UNFINISHED.parent.mkdir(exist_ok=True)
+    for name in QUICK + SLOW:
+        if name in done:
+            continue
+        try:
+            _run(name)
+        except Exception:
+            traceback.print_exc()
+            failed.append(name)
+        else:
+            with UNFINISHED.open("a") as file:
+                file.write(name + "\n")
+    if failed:
+        print(f"failed: {', '.join(failed)}; `make bench` tries these again")
+        return 1
+    UNFINISHED.unlink()
+    return 0
+
+
+def _run(name: str) -> None:
+    module = importlib.import_module(f"benchmarks.{name}")
+    about = module.__doc__.strip()
+    print(f"== {name}: {about.splitlines()[0]}", flush=True)
+    began, before = time.time(), os.getloadavg()[0]
+    text = module.run()
+    when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(began))
+    load = f"load {before:.1f} before, {os.getloadavg()[0]:.1f} after"
+    how = f"Measured {when} UTC in {time.time() - began:,.0f} s; {load}."
+    print(f"{text}\n{how}", flush=True)
+    _write(name, f"{about}\n\n{text.strip()}\n\n{how}")
 
 
 def _write(name: str | None = None, text: str = "") -> None:
