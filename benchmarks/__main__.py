@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from benchmarks import goals, growth
+from benchmarks import goals, growth, over_webs
 from benchmarks.results_file import Results
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -80,6 +80,12 @@ other webs in `experiments/`.
 What was set out to be reached, met or not:
 
 {goals}
+## Webs
+
+How many pages have to be fetched until 98 % of a random surfer's time is covered, over all real webs at hand; the
+figures of each are in the section `survey`.
+
+{webs}
 ## Growth
 
 ![CPU time and memory against the pages of the web, from 1 to 100 million](plots/growth.png)
@@ -146,7 +152,7 @@ def _write(name: str | None = None, text: str = "") -> None:
     results = Results.read(RESULTS, EXPERIMENTS)
     if name is not None:
         results.sections[name] = text.strip()
-    head = HEAD.format(goals=goals.goals_table(results))
+    head = HEAD.format(goals=goals.goals_table(results), webs=over_webs.over_webs_table(results))
     try:
         growth.write_plot(results)
     except KeyError as missing:

@@ -22,7 +22,7 @@ def results() -> Results:
 
 def test_every_benchmark_has_a_section_and_every_section_a_benchmark(results: Results) -> None:
     found = {name for name in results.sections if not name.startswith("experiments/")}
-    assert found == {*QUICK, *SLOW, "Goals", "Growth"}
+    assert found == {*QUICK, *SLOW, "Goals", "Webs", "Growth"}
     for name in (*QUICK, *SLOW):
         assert (ROOT / "benchmarks" / f"{name}.py").exists()
 
@@ -66,3 +66,21 @@ def test_the_documents_count_the_verdicts_as_they_are(readme: Path) -> None:
     counts = [int(found.get(verdict, 0)) for verdict in VERDICTS]
     row = f"| {readme.read_text().partition(chr(10))[0][2:]} | {sum(counts)} | {' | '.join(map(str, counts))} |"
     assert row in (ROOT / "docs" / "papers.md").read_text()
+
+
+# What is no measurement: versions, the size of the demo's town, and exit codes.
+_NO_FIGURES = {"3.11", "2.0", "2,361", "0", "2", "3", "130"}
+_FIGURE = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-]|[.,]\d)")
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
+def test_every_figure_of_the_first_pages_was_measured(document: str) -> None:
+    """It stands in RESULTS.md or in an experiment. Commands and what they print are run by `test_blocks`."""
+    prose = re.sub(
+        r"^```.*?^```|`[^`\n]*`|\]\([^)]*\)", "", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL
+    )
+    texts = [RESULTS.read_text(), *(path.read_text() for path in EXPERIMENTS.glob("*/*.md"))]
+    measured = {figure for text in texts for figure in _FIGURE.findall(text)}
+    figures = {figure.rstrip(",") for figure in _FIGURE.findall(prose)} - _NO_FIGURES
+    assert figures - measured == set()
+    assert figures or document != "README.md"
