@@ -11,17 +11,19 @@ Three groups, by what they had to do with frontier return, whose form and consta
 
 from __future__ import annotations
 
+import gzip
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from experiments.domains import CNR, TOPIC, Domain, RankedWeb, RealDomains
+from experiments.domains import CNR, MANY, TOPIC, Domain, RankedWeb, RealDomains, hosts_of
 from experiments.papers import experiments_named
 from experiments.real_data import RealData
 from experiments.webs import Webs
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.url import host_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -35,6 +37,37 @@ def grouped_domains() -> dict[str, list[Domain]]:
         "watched": [*(domain for kind in by_kind for domain in kind[1::2]), *real.further()],
         "chosen by": [domain for kind in by_kind for domain in kind[::2]],
     }
+
+
+def more_kinds() -> list[Domain]:
+    """Domains that had nothing to do with frontier return, for what is said of errors: subjects of another
+    encyclopedia, hosts of universities, and hosts of webs that have only links between hosts."""
+    found = list(_wikispeedia())
+    for name, least in (("webkb-dev", 40), ("tsaparas-movies", 20), ("tsaparas-cars", 20)):
+        found += itertools.islice(hosts_of(_with_hosts(name), least, MANY), 30)
+    return found
+
+
+def _wikispeedia() -> Iterator[Domain]:
+    web = RankedWeb.of("wikispeedia", LinkGraph.load(DATA / "graphs" / "wikispeedia.npz"))
+    subjects: dict[str, set[int]] = {}
+    with gzip.open(DATA / "graphs" / "wikispeedia.categories.tsv.gz", "rt") as lines:
+        for page, _, path in (line.strip().partition("\t") for line in lines):
+            subjects.setdefault(".".join(path.split(".")[:3]), set()).add(int(page))
+    for subject, pages in subjects.items():
+        if 40 <= len(pages) <= 800:
+            yield Domain(web, TOPIC, subject, np.array(sorted(pages)))
+
+
+def _with_hosts(name: str) -> RankedWeb:
+    """A web whose hosts are those of its URLs, where its file says nothing of hosts."""
+    graph = LinkGraph.load(DATA / "graphs" / f"{name}.npz")
+    if graph.hosts is None:
+        assert graph.urls is not None
+        hosts = np.unique(np.array([host_of(url) for url in graph.urls]), return_inverse=True)[1]
+        sources = np.repeat(np.arange(graph.n_pages), graph.out_degrees())
+        graph = LinkGraph.from_links(graph.n_pages, sources, graph.targets, hosts=hosts)
+    return RankedWeb.of(name, graph)
 
 
 def _other_stretches(real: RealDomains) -> Iterator[Domain]:

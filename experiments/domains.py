@@ -50,6 +50,13 @@ class Domain:
         rank = self.web.rank[self.pages]
         return np.asarray(rank / rank.sum())
 
+    @property
+    def n_inner_links(self) -> int:
+        """Links between its pages."""
+        is_inside = np.zeros(self.web.graph.n_pages, np.bool_)
+        is_inside[self.pages] = True
+        return sum(int(is_inside[self.web.graph.links(page)].sum()) for page in self.pages.tolist())
+
 
 class RealDomains:
     """The domains of the real webs that are at hand."""

@@ -250,8 +250,8 @@ def test_even_where_scripts_ran_they_would_get_nowhere(
 ) -> None:
     """The next line of defence: the page as it is, with scripts allowed, and all else as ever.
 
-    Nothing is asked of anybody. Browsers that do not know `Connection-Allowlist` (Chromium 150) may open a connection when
-    a script sets out for a page that it may not go to; nothing is sent there.
+    Nothing is asked of anybody. Browsers that do not know `Connection-Allowlist` (Chromium 150) may open a connection
+    when a script sets out for a page that it may not go to; nothing is sent there.
     """
     app, address = watched
     outside.asked.clear()

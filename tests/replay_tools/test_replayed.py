@@ -16,11 +16,12 @@ from tests.replay_tools.sites import HOME, N_REAL
 
 _PATIENCE_MS = 300_000
 _OF_BROWSER = re.compile(r"(?:[\w-]+\.)*(?:google|googleapis|gstatic|gvt1)\.com:443")  # whom Chromium itself asks
-# What of a page was loaded, once all is: pictures that have a size, and styles that have rules. Not at once: what plays a
-# page may load it a second time.
+# What of a page was loaded, once all is: pictures that have a size, and styles that have rules. Not at once: what
+# plays a page may load it a second time.
 _LOADED = """() => {
-  const images = [...document.images], styles = [...document.styleSheets].filter(sheet => sheet.cssRules.length).length;
-  const isLoaded = document.readyState === "complete" && styles && images.length && images.every(one => one.naturalWidth);
+  const images = [...document.images], isShown = images.length && images.every(image => image.naturalWidth);
+  const styles = [...document.styleSheets].filter(sheet => sheet.cssRules.length).length;
+  const isLoaded = document.readyState === "complete" && styles && isShown;
   return isLoaded && {title: document.title, pictures: images.length, styles};
 }"""
 

@@ -31,14 +31,31 @@ def test_the_change_while_the_last_fifth_was_fetched() -> None:
 def test_what_experience_says() -> None:
     found = outlook(history(0.5, 0.02, 0.001), 100, "frontier-return")
     assert found.change == pytest.approx(0.021)
-    assert (found.most_within, found.leaving) == (0.41, 0.25)
-    assert str(found).startswith("changed by 0.021 lately; nine in ten of 78 real domains like this were within 0.41")
-    unknown = outlook(history(), 100, "paper")
-    assert unknown.most_within == EXPERIENCE["paper"][-1][1]
-    assert str(unknown).startswith("too few pages for a trend")
-    assert "no bound" in str(unknown)
+    assert (found.most_within, found.leaving) == (0.54, 0.25)
+    assert str(found).startswith("changed by 0.021 lately; nine in ten of 182 real domains like this were within 0.54")
+    assert "no bound" in str(found)
+    assert outlook(history(0.5, 0.002, 0.001), 100, "frontier-return").most_within == 0.36
     with pytest.raises(ori.InputError, match="no estimation method named 'papers'"):
         outlook(history(), 100, "papers")
+
+
+def test_nothing_is_said_without_a_basis() -> None:
+    few = outlook(history(0.5), 100, "paper")
+    assert (few.change, few.most_within) == (None, None)
+    assert str(few).startswith("not known: too few pages were fetched to see a trend; 25 % of the rank leads to")
+    alone = outlook(history(0.5, 0.02, 0.001), 100, "paper", has_inner_links=False)
+    assert alone.most_within is None
+    assert "do not link to each other" in str(alone)
+
+
+def test_an_estimate_knows_whether_its_pages_link_to_each_other() -> None:
+    """Pages 0 to 29 link to the hub 30 alone, which links to all."""
+    spokes = np.arange(30)
+    sources, targets = np.concatenate([spokes, np.full(30, 30)]), np.concatenate([np.full(30, 30), spokes])
+    star = ori.LinkGraph.from_links(31, sources, targets)
+    assert ori.estimate_global_rank(star, spokes).outlook.has_inner_links is False
+    linked = ori.LinkGraph.from_links(31, [*sources, 3], [*targets, 4])
+    assert ori.estimate_global_rank(linked, spokes).outlook.has_inner_links is True
 
 
 def test_every_estimator_has_its_experience() -> None:

@@ -188,7 +188,9 @@ class Estimation:
 
     def outlook(self) -> Outlook:
         """How far off the estimate may still be, by experience."""
-        return outlook(self.history, len(self.local), self.method)
+        around = self.around
+        inner = around.inside[: around.inside_offsets[around.n_local]] < around.n_local
+        return outlook(self.history, around.n_local, self.method, bool(inner.any()))
 
 
 def _checked_truth(truth: ArrayLike, n_local: int) -> NDArray[np.float64]:

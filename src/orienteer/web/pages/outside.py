@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ValidationError
 
 from orienteer.errors import CrawlFolderError
-from orienteer.graph.estimation.outlook import N_DOMAINS
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_files import estimate_of_folder
 from orienteer.web.rendering import Entry, render, served_crawl
@@ -27,10 +26,11 @@ _ENDINGS = {
 
 
 class Outlook(BaseModel):
-    """How much the estimate changed lately, and how far off nine in ten of such were (L1, which is 2 at most)."""
+    """How much the estimate changed lately, and how far off nine in ten of such were (L1, 2 at most), where that is
+    known; `text` says it."""
 
     change: float | None
-    most_within: float
+    most_within: float | None
     leaving: float
     text: str
 
@@ -92,21 +92,8 @@ def outside_page(request: Request) -> HTMLResponse:
         answer=answer,
         estimate=estimate,
         ending=_ENDINGS.get(estimate.stopped_because, estimate.stopped_because) if estimate else "",
-        sure=_how_sure(estimate.outlook) if estimate else "",
         n_shown=_SHOWN,
         crawl_folder=str(served_crawl(request).path),
-    )
-
-
-def _how_sure(outlook: Outlook) -> str:
-    lately = (
-        "Too few pages were fetched to see a trend."
-        if outlook.change is None
-        else f"It changed by {outlook.change:.2g}, out of 2, while the last pages were fetched."
-    )
-    return (
-        f"{lately} Nine in ten of {N_DOMAINS} real domains like this were within {outlook.most_within:g} of the truth: "
-        f"experience, no bound. {100 * outlook.leaving:.0f} % of the rank leads to pages nobody has looked at."
     )
 
 
