@@ -312,7 +312,7 @@ def plan_of(folder: Path) -> dict[str, Any]:
 def test_a_crawl_from_seeds_that_another_one_has_found(web: FakeWeb, crawled: Path, tmp_path: Path) -> None:
     done = start(web, tmp_path, "--seeds-from", crawled, "-o", "c", "--n-seeds", 2, "--seed-hops", 1, "--max-depth", 1)
     assert done.stderr == (
-        f"1 seed by max-weight: {SEED}; within 1 hop they cover 5 of 5 pages of {crawled} (100.0 % of the value)\n"
+        f"1 seed by greedy: {SEED}; within 1 hop they cover 5 of 5 pages of {crawled} (100.0 % of the value)\n"
     ), "nothing else adds anything to what the first one covers"
     stored = plan_of(tmp_path / "c")
     assert (stored["seeds"], stored["trust"]) == ([SEED], [])
@@ -325,7 +325,7 @@ def test_the_same_command_goes_on_without_choosing_again(web: FakeWeb, tmp_path:
     LinkGraph.from_links(4, [0, 1], [1, 3], urls=urls).save(graph)
     command = ["--seeds-from", graph, "--n-seeds", 2, "--seed-hops", 1, "--trust-by", "value", "-o", "c"]
     first = start(web, tmp_path, *command, "--budget", 1)
-    assert "2 seeds by max-weight: http://a.test/, http://a.test/b; within 1 hop they cover 3 of 4" in first.stderr
+    assert "2 seeds by greedy: http://a.test/, http://a.test/b; within 1 hop they cover 3 of 4" in first.stderr
     stored = plan_of(tmp_path / "c")
     assert (stored["seeds"], stored["trust"]) == ([SEED, "http://a.test/b"], [2.0, 1.0])
     graph.unlink()

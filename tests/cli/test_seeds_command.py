@@ -45,7 +45,7 @@ def test_json_says_the_same_as_python(web: Path) -> None:
     assert facts["seeds"][0]["url"] == URLS[found.pages[0]]
     assert facts["n_covered"] == found.n_covered == 6
     assert facts["share"] == 1.0
-    assert facts["method"] == "max-weight"
+    assert facts["method"] == "greedy"
     assert facts["depth"] == 2
     assert facts["approximation"] is None
 

@@ -174,5 +174,5 @@ def test_graphs_that_no_crawl_can_start_from(tmp_path: Path) -> None:
         start_pages(path, StartSettings(1))
     values = tmp_path / "values.txt"
     values.write_text("-1\n0\n")
-    with pytest.raises(InputError, match="no page that max-weight names would add anything"):
+    with pytest.raises(InputError, match="no page that greedy names would add anything"):
         start_pages(path, StartSettings(value=str(values)))

@@ -81,7 +81,7 @@ def crawl(
         None, help="Choose those that cover the most within so many links (5).", rich_help_panel=_SEEDS
     ),
     seed_method: str | None = typer.Option(
-        None, help="How to choose them, as orienteer seeds --method (max-weight).", rich_help_panel=_SEEDS
+        None, help="How to choose them, as orienteer seeds --method (greedy).", rich_help_panel=_SEEDS
     ),
     seed_value: str | None = typer.Option(
         None,

@@ -33,9 +33,9 @@ def seeds(
     k: int = typer.Option(10, "--seeds", "-k", help="How many to choose."),
     hops: int = typer.Option(5, help="How many links a crawl will go from a seed."),
     method: str = typer.Option(
-        "max-weight",
-        help="random, pagerank, out-degree, max-out, max-weight, max-scc, root-scc, greedy (the best one, exact up to "
-        "500,000 pages), sketched-greedy, or one of a plug-in (orienteer plugins).",
+        "greedy",
+        help="greedy (covers the most; exact up to 500,000 pages), sketched-greedy, max-weight, max-scc, root-scc, "
+        "max-out, out-degree, pagerank, random, or one of a plug-in (orienteer plugins).",
     ),
     depth: int = typer.Option(2, help="How far max-weight, max-scc and root-scc look; at most the hops count."),
     per: str | None = typer.Option(

@@ -50,7 +50,7 @@ class RefreshSettings:
     start: str = "selected"
     n_seeds: int = 10
     hops: int = 5
-    method: str = "max-weight"
+    method: str = "greedy"
     revisit_chance: float = 0.2
     gone_after: int = 3
     gone_after_days: float = 2.0

@@ -35,7 +35,7 @@ class StartSettings:
 
     n_seeds: int = 10
     hops: int = 5
-    method: str = "max-weight"
+    method: str = "greedy"
     value: str | None = None
     trust_by: str = "uniform"
 
