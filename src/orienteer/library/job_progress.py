@@ -30,8 +30,8 @@ def shown(library: Library, record: JobRecord, state: str) -> Job:
     line, share = (record.line, 1.0 if state == "done" else None) if state not in ALIVE else _now(library, record)
     if state == "killed":
         line = f"{line}; what was fetched is not lost" if line else _KILLED
-    exported = str(library.exports_path / record.id) + "/"
-    result = _result(library, record) if state == "done" else None
+    if record.kind == "export":
+        line = line.replace(f"{library.exports_path.resolve() / record.id}/", "")
     return Job(
         id=record.id,
         kind=record.kind,
@@ -41,10 +41,10 @@ def shown(library: Library, record: JobRecord, state: str) -> Job:
         ended=record.ended,
         exit_code=record.exit_code,
         process=record.process if state in ALIVE else None,
-        line=plain(line.replace(exported, ""), _MAX_CHARS),
+        line=plain(line, _MAX_CHARS),
         share=share,
         command=record.command,
-        result=result,
+        result=_result(library, record) if state == "done" else None,
         options=dict(record.options),
     )
 
