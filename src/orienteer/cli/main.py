@@ -32,6 +32,7 @@ _COMMANDS = {
     "crawl": "crawl:crawl",
     "import": "import_:import_",
     "status": "status:status",
+    "changes": "changes:changes",
     "stop": "stop:stop",
     "upload": "upload:upload",
     "explain": "explain:explain",

@@ -12,10 +12,9 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
-from orienteer.answers.reading import read_page
 from orienteer.errors import InputError
-from orienteer.extract.documents.document import UnreadableDocumentError
-from orienteer.inspect.captures import ArchivedTime, Captures
+from orienteer.inspect.captures import ArchivedTime
+from orienteer.inspect.changed_text import text_at
 from orienteer.inspect.text_changes import TextChanges, text_changes
 from orienteer.url import MAX_URL_BYTES
 from orienteer.web.archived.addresses import FILE, SENT, SHOWN, path_to, time_in, time_text
@@ -234,18 +233,7 @@ def _compared(request: Request, url: str, before: str, after: str) -> _Compared 
         last = _nearest(times, after) if after else next((time for time in times[::-1] if time.changed), times[-1])
         first = _nearest(times, before) if before else times[max(times.index(last) - 1, 0)]
         first, last = sorted((first, last), key=lambda time: time.time)
-        return _Compared(first, last, text_changes(_text(captures, first), _text(captures, last)))
-
-
-def _text(captures: Captures, time: ArchivedTime) -> str:
-    """What the page said, as a browser showed it where one did."""
-    found = captures.content(time.dom or time.capture)
-    if found is None:
-        return ""
-    try:
-        return read_page(found.content, found.url, found.type, found.charset).text
-    except UnreadableDocumentError:
-        return ""
+        return _Compared(first, last, text_changes(text_at(captures, first), text_at(captures, last)))
 
 
 def _told(time: ArchivedTime) -> Archived:
