@@ -30,6 +30,8 @@ Orienteer has no environment variables of its own, but for _ORIENTEER_COMPLETE, 
 _COMMANDS = {
     "demo": "demo:demo",
     "crawl": "crawl:crawl",
+    "refresh": "refresh:refresh",
+    "schedule": "schedule:schedule",
     "import": "import_:import_",
     "status": "status:status",
     "changes": "changes:changes",
