@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ class Receiver:
 
 
 @contextmanager
-def receiving(*statuses: int, location: str = "") -> Iterator[Receiver]:
+def receiving(*statuses: int, location: str = "", kind: type[Receiver] = Receiver) -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -44,13 +44,14 @@ def receiving(*statuses: int, location: str = "") -> Iterator[Receiver]:
             if target:
                 self.send_header("Location", target)
             self.send_header("Content-Length", "0")
-            self.end_headers()
+            with suppress(BrokenPipeError, ConnectionResetError):  # nobody is there any more
+                self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    receiver = Receiver(f"http://127.0.0.1:{server.server_port}/", list(statuses) or [204], location)
+    receiver = kind(f"http://127.0.0.1:{server.server_port}/", list(statuses) or [204], location)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
