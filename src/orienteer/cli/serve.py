@@ -96,7 +96,7 @@ def show(
         try:
             PageServer(app).serve_on(listener, beside)
         finally:
-            app.state.crawl.close()
+            app.state.served.close()
             process = app.state.watch.started_here()
             if process is not None:
                 say(f"The crawl is still running (process {process}). To stop it: orienteer stop {folder}")

@@ -58,8 +58,12 @@ class ServedCrawl:
                 lease.n_users -= 1
                 _close_if_done(lease)
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """Let answers without an end come to one."""
         self.ending.set()
+
+    def close(self) -> None:
+        self.end()
         self.archive.close()
         with self._lock:
             self._retire()
