@@ -52,7 +52,7 @@ class OpenCrawls:
         self._is_ending = False
 
     def get(self, name: str) -> ServedCrawl:
-        """A crawl by its name, for a moment: whoever reads for longer takes `using`. NotInLibraryError if it is none."""
+        """A crawl by its name, for a moment: whoever reads longer takes `using`. NotInLibraryError if it is none."""
         with self.using(name) as crawl:
             return crawl
 

@@ -1,4 +1,4 @@
-"""What pages of crawls need to show archived ones: the other origin, and the views that are open. One for all crawls."""
+"""What pages need to show archived ones: the other origin, and the views that are open; one for all crawls."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A view begins when somebody opens a page as archived. Its id is the way in to th
 open in the same browser can guess it. A frame tells nobody where it has gone to; but all it shows comes from here, so
 this is where it is known.
 
-A view is of one crawl. It does not hold the archive of that: it asks for it each time, since crawls that nobody looks at
+A view is of one crawl. It holds no archive, but asks for it each time, since crawls that nobody looks at
 may be closed meanwhile.
 """
 

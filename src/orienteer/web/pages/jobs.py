@@ -45,7 +45,7 @@ class JobsAnswer(BaseModel):
 
 
 class NewJob(BaseModel):
-    """A job to start. With `url` among the options of a crawl it is a new one; without `crawl` it gets a name itself."""
+    """A job to start. With `url` among the options of a crawl it is a new one, and needs no name."""
 
     kind: Annotated[str, Field(description="crawl, refresh, index, estimate or export")]
     crawl: Annotated[str | None, Field(max_length=200, description="The name of the crawl")] = None
@@ -69,17 +69,12 @@ def part_of_page(request: Request) -> HTMLResponse:
 @router.get("/jobs/{id}", include_in_schema=False)
 def job_page(request: Request, id: str) -> HTMLResponse:
     """One job, with the end of what it has printed."""
-    here = in_library(request)
-    job = here.jobs.get(id)
-    return render(request, "job.html", job=job, output=here.jobs.output(id), has_file=bool(exported(here.jobs, job)))
+    return render(request, "job.html", **_of_job(request, id))
 
 
 @router.get("/jobs/{id}/now", include_in_schema=False)
 def part_of_job(request: Request, id: str) -> HTMLResponse:
-    here = in_library(request)
-    job = here.jobs.get(id)
-    values = {"job": job, "output": here.jobs.output(id), "has_file": bool(exported(here.jobs, job))}
-    return render(request, "_parts/job_now.html", **values)
+    return render(request, "_parts/job_now.html", **_of_job(request, id))
 
 
 @router.get("/jobs/{id}/file", include_in_schema=False)
@@ -128,6 +123,12 @@ def stop_api(request: Request, id: str) -> JobAnswer:
 def job_answer(job: Job) -> JobAnswer:
     known = {name: getattr(job, name) for name in JobAnswer.model_fields if name != "file"}
     return JobAnswer(file=f"/jobs/{job.id}/file" if job.result is not None else None, **known)
+
+
+def _of_job(request: Request, id: str) -> dict[str, Any]:
+    here = in_library(request)
+    job = here.jobs.get(id)
+    return {"job": job, "output": here.jobs.output(id), "has_file": exported(here.jobs, job) is not None}
 
 
 def _shown(request: Request) -> dict[str, Any]:

@@ -19,8 +19,8 @@ router = APIRouter()
 
 
 class CrawlCard(BaseModel):
-    """A crawl at a glance. `state` is new, running, finished (its goal is reached), stopped or damaged. `job` is the one
-    that works on it, or else its last."""
+    """A crawl at a glance. `state` is new, running, finished (its goal is reached), stopped or damaged. `job` is the
+    one that works on it, or else its last."""
 
     name: str
     path: str = Field(description="Where its pages are on this server")

@@ -1,4 +1,4 @@
-"""The Manage page of a crawl of a library, at /manage: everything that can be done to it, each a button; and its jobs."""
+"""The Manage page of a crawl of a library, at /manage: all that can be done to it, each a button; and its jobs."""
 
 from __future__ import annotations
 

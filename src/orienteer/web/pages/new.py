@@ -56,7 +56,15 @@ def _started(request: Request, given: dict[str, str]) -> Response:
 def _shown(request: Request, typed: dict[str, str]) -> dict[str, Any]:
     """What the form and the preview need."""
     here = in_library(request)
-    values = {"typed": typed, "scopes": SCOPES, "seen": seen(typed), "trouble": "", "notice": "", "said": [], "name": ""}
+    values = {
+        "typed": typed,
+        "scopes": SCOPES,
+        "seen": seen(typed),
+        "trouble": "",
+        "notice": "",
+        "said": [],
+        "name": "",
+    }
     try:
         new = understood(typed, here.jobs)
     except OrienteerError as error:
