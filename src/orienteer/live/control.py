@@ -11,8 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from orienteer.crawl.goal import Goal
@@ -24,13 +22,13 @@ from orienteer.inspect.status_in_words import share_in_words
 from orienteer.inspect.surveyed import Surveyed
 from orienteer.live.session import expect_no_access, plan_of_folder
 from orienteer.pages.stop_reason import StopReason
+from orienteer.processes.lock_holder import has_open, signaller
 from orienteer.store.failures import explained
 from orienteer.store.lock import INNER_FOLDERS, LOCK, holder_of
 from orienteer.wording import counted, plain
 
 OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from another process
 _READ_BYTES = 4096
-_PROCESSES = Path("/proc")
 # Exit codes of a crawl that did what it could: its goal was reached, or it stopped for another reason.
 _GOOD_CODES = (0, 3)
 
@@ -48,12 +46,12 @@ def ask_to_stop(path: Path) -> int:
     if process == os.getpid():
         raise CrawlFolderError(f"{path}: the crawl runs in this process; stop it there")
     try:
-        with _signaller(process) as send:
+        with signaller(process) as send:
             # From here on the number means this process, so it is looked at once more.
-            if holder_of(path) != process or not _has_open(process, path / LOCK):
+            if holder_of(path) != process or not has_open(process, path / LOCK):
                 raise CrawlFolderError(f"{path}: process {process} is not the one that crawls there; nothing was done")
             send(signal.SIGINT)
-    except ProcessLookupError:
+    except (ProcessLookupError, FileNotFoundError):
         raise CrawlFolderError(f"{path}: the crawl has ended meanwhile") from None
     except PermissionError:
         raise CrawlFolderError(f"{path}: process {process} belongs to somebody else; it cannot be stopped") from None
@@ -147,33 +145,3 @@ def _is_believed(walked: Surveyed, goal: Goal) -> bool:
     """Whether a measured coverage is as sure as the goal asks for now."""
     confidence = None if walked.measured is None or not walked.is_reached else walked.measured.confidence
     return confidence is not None and goal.confidence is not None and goal.confidence <= confidence
-
-
-@contextmanager
-def _signaller(process: int) -> Iterator[Callable[[int], None]]:
-    """What sends signals to a process, and to no other that has its number later, where the system can tell them."""
-    if not hasattr(os, "pidfd_open"):
-        yield lambda number: os.kill(process, number)
-        return
-    descriptor = os.pidfd_open(process)
-    try:
-        yield lambda number: signal.pidfd_send_signal(descriptor, number)
-    finally:
-        os.close(descriptor)
-
-
-def _has_open(process: int, path: Path) -> bool:
-    """Whether a process has a file open; True where the system does not tell."""
-    opened = _PROCESSES / str(process) / "fd"
-    if not opened.parent.exists():
-        return not (_PROCESSES / "self").exists()
-    with explained(path):
-        wanted = path.stat()
-    for descriptor in opened.iterdir():
-        try:
-            found = descriptor.stat()
-        except FileNotFoundError:  # closed just now
-            continue
-        if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
-            return True
-    return False
