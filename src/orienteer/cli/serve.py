@@ -151,12 +151,14 @@ def show(folder: Path, place: Place, comparisons: Sequence[Path] = ()) -> None:
 def show_library(path: Path | None, place: Place, allow_private: bool = False) -> None:
     """Serve a library of crawls until Ctrl-C."""
     from orienteer.library.library import default_library
+    from orienteer.library.scheduler import Scheduler, following
     from orienteer.web.library_app import create_library_app
     from orienteer.wording import counted
 
     folder = (path or default_library()).absolute()
     app = create_library_app(folder, allow_private=allow_private, **place.guarding)
-    place.serve(app, folder)
+    with following(Scheduler(app.state.here.jobs)):
+        place.serve(app, folder)
     alive = [job for job in app.state.here.jobs.all() if job.is_alive]
     if alive:
         say(f"{counted(len(alive), 'job is', 'jobs are')} still running. To see and stop them: orienteer jobs")

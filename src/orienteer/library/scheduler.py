@@ -6,11 +6,19 @@ again, under the lock of its crawl, whether it is due: a server, a second one an
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from orienteer.errors import OrienteerError
 from orienteer.library.job import Job
 from orienteer.library.jobs import Jobs
 from orienteer.library.schedule import due_at
 from orienteer.library.schedules import Schedules
+
+_log = logging.getLogger(__name__)
 
 
 class Scheduler:
@@ -46,3 +54,26 @@ class Scheduler:
             except OrienteerError as error:
                 self.troubles[name] = str(error)
         return started
+
+
+@contextmanager
+def following(scheduler: Scheduler, every_s: float = 60.0) -> Iterator[None]:
+    """While this lasts a thread asks once a minute what is due, and starts it; jobs that run go on afterwards."""
+    ending = threading.Event()
+
+    def follow() -> None:
+        while True:
+            try:
+                scheduler.run_due(time.time())
+            except (OrienteerError, OSError) as error:  # a library that cannot be read now may be readable later
+                _log.warning("schedules: %s", error)
+            if ending.wait(every_s):
+                return
+
+    thread = threading.Thread(target=follow, name="schedules", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()

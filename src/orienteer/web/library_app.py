@@ -25,7 +25,7 @@ from orienteer.web.crawl_watch import CrawlWatch
 from orienteer.web.job_starter import JobStarter
 from orienteer.web.library_state import LibraryState
 from orienteer.web.open_crawls import OpenCrawls
-from orienteer.web.pages import jobs, library, manage, new
+from orienteer.web.pages import jobs, library, manage, new, schedule
 from orienteer.web.refusals import is_api, refusal, status_of
 from orienteer.web.rendering import path_of_crawl, render
 
@@ -61,7 +61,7 @@ def create_library_app(
 def _app_of_crawl(outer: FastAPI, archived: ArchivedPages, name: str, path: Path) -> FastAPI:
     """The pages of one crawl, as they are in a library."""
     here: LibraryState = outer.state.here
-    app = crawl_app(path, archived, pages=(*PAGES_OF_CRAWL, manage))
+    app = crawl_app(path, archived, pages=(*PAGES_OF_CRAWL, manage, schedule))
     app.state.here, app.state.name = here, name
     app.state.watch = CrawlWatch(path, JobStarter(here.jobs, name))
     app.state.open_archive = partial(here.crawls.archive_of, name)

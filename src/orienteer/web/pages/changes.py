@@ -14,7 +14,6 @@ from orienteer.errors import unknown_name
 from orienteer.inspect.changed_text import change_in_words
 from orienteer.inspect.changes import KINDS, Change, EpochChanges, changes, epoch_changes
 from orienteer.store.folder_view import FolderView
-from orienteer.web.archived.pages import archived_pages
 from orienteer.web.refusals import REFUSALS
 from orienteer.web.rendering import Entry, render, served_crawl
 
@@ -82,6 +81,7 @@ def changes_page(
         rows=rows,
         page=page,
         n_sheets=-(-_n_rows(shown, kind) // _N_ROWS),
+        has_schedule=hasattr(request.app.state, "here"),  # it stands in a library
     )
 
 
@@ -98,7 +98,7 @@ def feed_page(request: Request, n: Annotated[int, Query(ge=1, le=1000)] = _N_ENT
         head = feed_head(database, served_crawl(request).name)
         head = head._replace(address=f"{here}/feed", site=f"{here}/changes")
         found = list(changes(database, limit=n))
-    with archived_pages(request).archive.reading(fresh=True) as captures:
+    with served_crawl(request).archive.reading(fresh=True) as captures:
         pieces = b"".join(feed(head, found, lambda change: change_in_words(captures, change)))
     return Response(pieces, 200, headers, MEDIA_TYPE)
 
