@@ -17,7 +17,7 @@ SITE = {
     EDITED: "<title>X</title><p>The first line.<p>The second line.",
     GONE: "<title>Soon gone</title><p>Here today.",
     MOVED: "<title>Moves</title><p>Still here.",
-    RUDE: "<title>]]>&lt;b> & \"quoted\" \x07</title><p>rude",
+    RUDE: '<title>]]>&lt;b> & "quoted" \x07</title><p>rude',
 }
 
 

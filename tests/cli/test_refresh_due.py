@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sys
@@ -75,7 +76,7 @@ def test_when_it_pays(site: ChangingSite, crawl: Path) -> None:
         if refresh_one(pays, OPTIONS, now + day * DAY_S).state == REFRESHED:
             refreshed.append(day)
     assert refreshed[:4] == [1, 2, 3, 4]
-    pauses = [after - before for before, after in zip(refreshed[3:], refreshed[4:], strict=False)]
+    pauses = [after - before for before, after in itertools.pairwise(refreshed[3:])]
     assert min(pauses[-2:]) > max(pauses[:2])
 
 

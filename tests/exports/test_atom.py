@@ -58,7 +58,9 @@ def test_a_feed_tells_what_changed(changed: Path, tmp_path: Path) -> None:
     by_title = {text(entry, "title"): entry for entry in found}
     assert link(by_title["New: New"]) == NEW
     assert link(by_title["Changed: X2"]) == EDITED
-    assert text(by_title["Changed: X2"], "summary").endswith("1 line added, 1 removed. It says now: Another line & more. new")
+    assert text(by_title["Changed: X2"], "summary").endswith(
+        "1 line added, 1 removed. It says now: Another line & more. new"
+    )
     (rude,) = [entry for entry in found if link(entry) == RUDE]
     assert text(rude, "title") == 'New: ]]><b> & "quoted" \ufffd'
     root = ET.parse(out).getroot()

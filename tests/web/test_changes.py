@@ -70,7 +70,7 @@ def test_the_feed(town: httpx.Client, tmp_path: Path) -> None:
     assert answer.headers["content-type"].startswith("application/atom+xml")
     (tmp_path / "feed.xml").write_bytes(answer.content)
     found = entries(tmp_path / "feed.xml")
-    assert [link(entry) for entry in found][0] == GONE
+    assert link(found[0]) == GONE
     (edited,) = [entry for entry in found if link(entry) == EDITED and "Changed" in text(entry, "title")]
     assert "It says now: Another line" in text(edited, "summary")
     links = {one.get("rel"): one.get("href") for one in ET.fromstring(answer.content).findall(SPACE + "link")}

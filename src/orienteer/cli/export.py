@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "warc|wacz|cdxj (archives), jsonl|markdown|chunks|parquet (pages with their texts), "
-    "graphml|gexf|networkx|edges (links with ranks), sitemap, atom (a feed of what changed); or one of a plug-in (orienteer plugins)"
+    "graphml|gexf|networkx|edges (links with ranks), sitemap, atom (a feed of what changed); "
+    "or one of a plug-in (orienteer plugins)"
 )
 
 

@@ -27,7 +27,10 @@ _WHEN = "When"
 def refresh(
     places: list[str] = typer.Argument(None, metavar="[DIR]...", help="Crawl folders; with --library, or names there."),
     library: Path | None = typer.Option(
-        None, "--library", metavar="DIR", help="A folder of crawls, with their schedules; all that have one, if none is named."
+        None,
+        "--library",
+        metavar="DIR",
+        help="A folder of crawls, with their schedules; all that have one, if none is named.",
     ),
     due: bool = typer.Option(False, "--due", help="Only crawls that are due by their schedule.", rich_help_panel=_WHEN),
     every: str | None = typer.Option(None, "--every", metavar="day|week|pays", help=EVERY_HELP, rich_help_panel=_WHEN),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ class Options:
     """`index` None: where there is an index, it is brought up to date."""
 
     only_if_due: bool = False
-    goal: GoalOptions = GoalOptions(None, None, frozenset())
+    goal: GoalOptions = field(default_factory=lambda: GoalOptions.of(None, None))
     index: bool | None = None
     quiet: bool = False
     pause: Callable[[float], None] = time.sleep  # between the tries of a webhook

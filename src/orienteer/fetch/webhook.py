@@ -75,9 +75,7 @@ def signature(secret: bytes, body: bytes) -> str:
     return f"sha256={hmac.new(secret, body, hashlib.sha256).hexdigest()}"
 
 
-def send(
-    webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], None] = time.sleep
-) -> str | None:
+def send(webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], None] = time.sleep) -> str | None:
     """Send JSON; None when it was received, or else why not, in one line."""
     headers = [("Content-Type", "application/json"), ("Accept", "*/*"), ("Expect", ""), (DELIVERY, delivery)]
     if webhook.secret:

@@ -18,7 +18,7 @@ _MAX_LINE_CHARS = 160
 
 
 def change_in_words(captures: Captures, change: Change) -> str:
-    """The sentence of `Change.in_words`; of a page that has changed also how many lines of text, and the first new ones."""
+    """The sentence of `Change.in_words`; of a page that has changed also how many lines, and the first new ones."""
     if change.kind != "changed" or change.redirects_to is not None:
         return change.in_words()
     try:

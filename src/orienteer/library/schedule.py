@@ -1,9 +1,9 @@
 """When a crawl is to be refreshed. Pure: time is an argument, in seconds since 1970.
 
-    day, week    at fixed moments of the local calendar. One that was missed (the machine was off, the crawl was busy)
-                 is caught up as soon as possible; several that were missed are caught up by one refresh
-    pays         when pages that have probably changed take up a share of a surfer's time (see `staleness`); never
-                 more often than `least_days`, and no more seldom than `most_days`, since new pages are not foreseen
+day, week    at fixed moments of the local calendar. One that was missed (the machine was off, the crawl was busy)
+             is caught up as soon as possible; several that were missed are caught up by one refresh
+pays         when pages that have probably changed take up a share of a surfer's time (see `staleness`); never
+             more often than `least_days`, and no more seldom than `most_days`, since new pages are not foreseen
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _N_HALVINGS = 60
 
 @dataclass(frozen=True)
 class Staleness:
-    """The rates at which pages change, in changes a second, when each was looked at, and what share of time is on it."""
+    """The rates at which pages change, in changes a second, when each was looked at, and the share of time on it."""
 
     rates: NDArray[np.float64]
     checked: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The Changes page at `/changes`: what was new, changed and gone in each refresh; and the same as a feed, at `/feed`."""
+"""The Changes page at `/changes`: what was new, changed and gone in each refresh; as a feed, it is at `/feed`."""
 
 from __future__ import annotations
 

@@ -83,10 +83,11 @@ def schedule_api(request: Request) -> ScheduleNow:
     schedules, name = _of(request)
     found = schedules.get(name)
     if found is None:
-        return ScheduleNow(every=NEVER)
-    known = {key: value for key, value in asdict(found).items() if key in ScheduleNow.model_fields}
+        return _told(Schedule(), NEVER)
     standing = schedules.standing(name)
-    return ScheduleNow(**known, due=due_at(found, standing), line=due_in_words(found, standing, time.time()))
+    now = _told(found, found.every)
+    now.due, now.line = due_at(found, standing), due_in_words(found, standing, time.time())
+    return now
 
 
 @router.post("/api/schedule", responses=REFUSALS, tags=["crawl"], summary="Set when the crawl is refreshed")
@@ -94,6 +95,11 @@ def set_schedule_api(request: Request, wanted: ScheduleWanted) -> ScheduleNow:
     """With `every` never the schedule is taken away."""
     _set(request, None if wanted.every == NEVER else Schedule(**wanted.model_dump()))
     return schedule_api(request)
+
+
+def _told(schedule: Schedule, every: str) -> ScheduleNow:
+    known = {key: value for key, value in asdict(schedule).items() if key in ScheduleNow.model_fields}
+    return ScheduleNow(**known | {"every": every})
 
 
 def _of(request: Request) -> tuple[Schedules, str]:
@@ -121,8 +127,9 @@ def _set(request: Request, wanted: Schedule | None) -> None:
         return
     before = schedules.get(name) if _is_readable(schedules, name) else None
     kept = before or Schedule()
-    days = {"least_days": kept.least_days, "most_days": kept.most_days}
-    schedules.set(name, replace(wanted, **days, allow_private=in_library(request).jobs.allow_private))
+    allow_private = in_library(request).jobs.allow_private
+    whole = replace(wanted, least_days=kept.least_days, most_days=kept.most_days, allow_private=allow_private)
+    schedules.set(name, whole)
 
 
 def _is_readable(schedules: Schedules, name: str) -> bool:
