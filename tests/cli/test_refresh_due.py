@@ -125,7 +125,7 @@ def test_the_command_for_folders(site: ChangingSite, crawl: Path, tmp_path: Path
     (message,) = receiver.messages
     assert (message.json["crawl"], message.json["feed"]) == ("town", "http://b.test/")
     assert message.headers["X-Orienteer-Signature"].startswith("sha256=")
-    (told,) = json.loads(orienteer("refresh", crawl, "--json").stdout)
+    (told,) = json.loads(orienteer("refresh", crawl, "--json").stdout)["crawls"]
     assert (told["state"], told["epoch"]) == ("refreshed", 2)
     changes = json.loads(orienteer("changes", crawl, "--epoch", 1, "--json").stdout)
     assert [one["url"] for one in changes["changes"]] == [HOME]
@@ -139,7 +139,7 @@ def test_the_command_for_a_library(crawl: Path, tmp_path: Path) -> None:
     said = orienteer("schedule", "town", *library, "--every", "day", "--webhook", "https://hook.test/x").stdout
     assert said.startswith("town: every day at 03:00; next: ")
     assert "\n  secret  " in said
-    (row,) = json.loads(orienteer("schedule", *library, "--json", "town", "--at", "04:15").stdout)
+    (row,) = json.loads(orienteer("schedule", *library, "--json", "town", "--at", "04:15").stdout)["schedules"]
     assert (row["schedule"]["at"], row["schedule"]["webhook"]) == ("04:15", "https://hook.test/x")
     assert orienteer("refresh", *library, "--due").stdout.startswith("town: not due; next: ")
     assert orienteer("refresh", *library, "--due", "--quiet").stdout == ""

@@ -83,7 +83,7 @@ def refresh(
         if result.was_interrupted:
             break
     if json:
-        display.print_json([result.as_dict() for result in results])
+        display.print_json({"crawls": [result.as_dict() for result in results], "n_failed": n_failed})
     _end(results, n_failed)
 
 

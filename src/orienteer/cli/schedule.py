@@ -53,7 +53,7 @@ def schedule(
         _set(schedules, name, every, at, on, threshold, webhook, feed, webhook_private)
     rows = [_told(schedules, one) for one in ([name] if name else schedules.names())]
     if json:
-        display.print_json(rows)
+        display.print_json({"schedules": rows})
         return
     with display.ignore_broken_pipe():
         for row in rows:
