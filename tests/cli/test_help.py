@@ -17,6 +17,7 @@ COMMANDS = [
     ["status"],
     ["changes"],
     ["stop"],
+    ["jobs"],
     ["upload"],
     ["explain"],
     ["replay"],

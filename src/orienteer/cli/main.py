@@ -36,6 +36,7 @@ _COMMANDS = {
     "status": "status:status",
     "changes": "changes:changes",
     "stop": "stop:stop",
+    "jobs": "jobs:jobs",
     "upload": "upload:upload",
     "explain": "explain:explain",
     "replay": "replay:replay",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.library_option import LIBRARY, chosen_library
 from orienteer.cli.schedule_options import AT, FEED, ON, PRIVATE, THRESHOLD, WEBHOOK, schedule_of
 from orienteer.errors import InputError, OrienteerError
 
@@ -21,9 +22,7 @@ _OFF = "never"
 
 def schedule(
     name: str = typer.Argument(None, metavar="[NAME]", help="A crawl of the library; without, all are listed."),
-    library: Path | None = typer.Option(
-        None, "--library", metavar="DIR", help="The folder of crawls; without, the one of orienteer serve."
-    ),
+    library: Path | None = LIBRARY,
     every: str | None = typer.Option(
         None, "--every", metavar="day|week|pays|never", help="How often it is refreshed; never takes the schedule away."
     ),
@@ -42,10 +41,9 @@ def schedule(
 
     Example: [bold]orienteer schedule example.org --every week --on sunday[/bold]
     """
-    from orienteer.library.library import Library, default_library
     from orienteer.library.schedules import Schedules
 
-    schedules = Schedules(Library(default_library() if library is None else library))
+    schedules = Schedules(chosen_library(library))
     given = (every, at, on, threshold, webhook, feed)
     if any(value is not None for value in given):
         if name is None:

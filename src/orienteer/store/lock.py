@@ -15,7 +15,9 @@ from orienteer.store.failures import explained
 LOCK = "crawl.lock"
 REFRESH_LOCK = "refresh.lock"  # held from the question whether a refresh is due to the last word about it
 # That we write to in a folder.
-INNER_FOLDERS = frozenset(("archive", "captures", "checkpoints", "index", "outside", "survey", "survey-on-topic"))
+INNER_FOLDERS = frozenset(
+    ("archive", "captures", "checkpoints", "index", "jobs", "outside", "survey", "survey-on-topic")
+)
 
 
 class FolderLock:
