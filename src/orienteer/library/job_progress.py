@@ -1,6 +1,7 @@
 """How far a job is, in a line and as a share.
 
-A crawl tells it by its folder; the other commands by what they print: `1,200 of 5,000` stands in such lines.
+A crawl tells it by its folder; the other commands by what they print: `reading pages: 24 %`, as all do where there is
+no terminal, or `1,200 of 5,000 pages fetched`, as an estimate does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from orienteer.wording import counted, plain, time_left
 if TYPE_CHECKING:
     from orienteer.library.library import Library
 
+_PERCENT = re.compile(r"[^:]+: (\d{1,3}) %", re.ASCII)
 _DONE_OF_ALL = re.compile(r"\b(\d[\d,]*) of (\d[\d,]*)\b", re.ASCII)
 _MAX_CHARS = 300
 _KILLED = "it was killed, or the machine went down; what was fetched is not lost"
@@ -30,8 +32,8 @@ def shown(library: Library, record: JobRecord, state: str) -> Job:
     line, share = (record.line, 1.0 if state == "done" else None) if state not in ALIVE else _now(library, record)
     if state == "killed":
         line = f"{line}; what was fetched is not lost" if line else _KILLED
-    exported = str(library.exports_path / record.id) + "/"
-    result = _result(library, record) if state == "done" else None
+    if record.kind == "export":
+        line = line.replace(f"{library.exports_path.resolve() / record.id}/", "")
     return Job(
         id=record.id,
         kind=record.kind,
@@ -41,10 +43,10 @@ def shown(library: Library, record: JobRecord, state: str) -> Job:
         ended=record.ended,
         exit_code=record.exit_code,
         process=record.process if state in ALIVE else None,
-        line=plain(line.replace(exported, ""), _MAX_CHARS),
+        line=plain(line, _MAX_CHARS),
         share=share,
         command=record.command,
-        result=result,
+        result=_result(library, record) if state == "done" else None,
         options=dict(record.options),
     )
 
@@ -72,9 +74,12 @@ def _now(library: Library, record: JobRecord) -> tuple[str, float | None]:
 def share_of_line(line: str) -> float | None:
     """How far a command is that prints such lines.
 
-    >>> share_of_line("reading pages: 1,200 of 4,800"), share_of_line("preparing…")
-    (0.25, None)
+    >>> [share_of_line(line) for line in ("reading pages: 25 %", "1,200 of 4,800 pages fetched outside", "preparing…")]
+    [0.25, 0.25, None]
     """
+    percent = _PERCENT.fullmatch(line)
+    if percent is not None:
+        return min(int(percent[1]), 100) / 100
     found = _DONE_OF_ALL.search(line)
     if found is None:
         return None

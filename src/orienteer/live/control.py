@@ -1,36 +1,24 @@
-"""Stop or resume a crawl from another process, by its folder.
+"""Stop a crawl from another process, by its folder; and whether it is of any use to resume it.
 
-Stopping asks the process that holds the folder's lock to come to its end, as Ctrl-C would. Going on starts the command
-`orienteer crawl DIR` as a process of its own, which outlives the one that started it.
+Stopping asks the process that holds the folder's lock to come to its end, as Ctrl-C would. It is resumed as a job: see
+`library`.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import expect_plain_folder, open_plain
-from orienteer.hooks.hook_names import expect_installed
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.status_in_words import share_in_words
 from orienteer.inspect.surveyed import Surveyed
-from orienteer.live.session import expect_no_access, plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.processes.lock_holder import has_open, signaller
-from orienteer.store.failures import explained
-from orienteer.store.lock import INNER_FOLDERS, LOCK, holder_of
-from orienteer.wording import counted, plain
-
-OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from another process
-_READ_BYTES = 4096
-# Exit codes of a crawl that did what it could: its goal was reached, or it stopped for another reason.
-_GOOD_CODES = (0, 3)
+from orienteer.store.lock import LOCK, holder_of
+from orienteer.wording import counted
 
 
 def ask_to_stop(path: Path) -> int:
@@ -56,58 +44,6 @@ def ask_to_stop(path: Path) -> int:
     except PermissionError:
         raise CrawlFolderError(f"{path}: process {process} belongs to somebody else; it cannot be stopped") from None
     return process
-
-
-class StartedCrawl:
-    """A crawl that was started from another process; it goes on when this process is gone."""
-
-    def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
-        """Go on with the crawl in this folder, with another goal where one is given."""
-        # What is wrong with the folder, the goal or the hooks is said here.
-        expect_plain_folder(path, alone=True, inner=INNER_FOLDERS)
-        plan = plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})
-        expect_installed(plan.crawl.hooks, str(path))
-        expect_no_access(path, plan)
-        self._output = path / OUTPUT
-        goal = {"--until": until, "--budget": budget}
-        options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
-        command = [sys.executable, "-P", "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
-        with (
-            explained(self._output),
-            os.fdopen(open_plain(self._output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as output,
-        ):
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
-        # Its end is noted at once, whether or not somebody asks for it: nothing is left of it in the system.
-        threading.Thread(target=self._process.wait, name="started crawl", daemon=True).start()
-
-    @property
-    def process(self) -> int:
-        return self._process.pid
-
-    @property
-    def has_ended(self) -> bool:
-        return self._process.poll() is not None
-
-    def trouble(self) -> str | None:
-        """Why it ended without having crawled, in one line; None if it did not."""
-        code = self._process.poll()
-        if code is None or code in _GOOD_CODES:
-            return None
-        if code < 0:
-            return f"the crawl was ended by signal {-code}"
-        return self._last_line() or f"the crawl ended with exit code {code}"
-
-    def _last_line(self) -> str:
-        """What it said last."""
-        try:
-            with self._output.open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _READ_BYTES))
-                lines = file.read().decode(errors="replace").strip().splitlines()
-        except OSError:
-            return ""
-        return plain(lines[-1], 500).removeprefix("orienteer: ") if lines else ""
 
 
 def resume_refusal(found: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:

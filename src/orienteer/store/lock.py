@@ -14,7 +14,9 @@ from orienteer.store.failures import explained
 
 LOCK = "crawl.lock"
 # That we write to in a folder.
-INNER_FOLDERS = frozenset(("archive", "captures", "checkpoints", "index", "outside", "survey", "survey-on-topic"))
+INNER_FOLDERS = frozenset(
+    ("archive", "captures", "checkpoints", "index", "jobs", "outside", "survey", "survey-on-topic")
+)
 
 
 class FolderLock:

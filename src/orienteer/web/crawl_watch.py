@@ -22,7 +22,8 @@ from orienteer.inspect.status_in_words import (
     stopped_in_words,
 )
 from orienteer.inspect.workers_in_words import WorkerNow, workers_of
-from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
+from orienteer.library.one_crawl import StartedCrawl
+from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
