@@ -109,10 +109,20 @@ def _environment() -> Environment:
         "crawl_path": path_of_crawl,
         "lines": lambda text: "\n".join(visible(line) for line in text.splitlines()),
         "shell": shlex.quote,
-        "ago": lambda unix_s: duration(max(0.0, time.time() - unix_s)),
+        "ago": _ago,
     }
     environment.tests["link"] = is_link
     return environment
+
+
+def _ago(unix_s: float) -> str:
+    """`just now`, `5 min ago`, `3 h ago`, `2 days ago`: as exactly as one wants to know it."""
+    seconds = max(0.0, time.time() - unix_s)
+    for unit_s, name in ((86_400, "day"), (3600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            n = int(seconds // unit_s)
+            return f"{counted(n, 'day')} ago" if name == "day" else f"{n} {name} ago"
+    return "just now"
 
 
 def _percent(share: float, digits: int = 1) -> str:
