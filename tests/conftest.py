@@ -152,6 +152,14 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that was refreshed three times (see changing_crawl.py). Who changes the folder makes a copy of it."""
+    from tests.changing_crawl import changed_crawl
+
+    return changed_crawl(tmp_path_factory.mktemp("changed") / "town")
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One for all tests of a process: Playwright can be started there only once."""
     path = browser_path()

@@ -28,7 +28,7 @@ from tests.search.small_webs import SETTINGS, HandmadeCrawl
 from tests.small_disk import small_disk_at
 
 FORMATS = sorted(all_exporters())
-NEEDS_NO_ARCHIVE = ("graphml", "gexf", "networkx", "edges", "sitemap")
+NEEDS_NO_ARCHIVE = ("atom", "graphml", "gexf", "networkx", "edges", "sitemap")
 
 
 def out_of(format: str, folder: Path) -> Path:

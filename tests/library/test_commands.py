@@ -19,9 +19,9 @@ GIVEN = st.sampled_from(["--allow-private", "-o /etc", "x\n--hook=evil", "98 %",
 VALUES = GIVEN | st.text(max_size=30) | st.integers() | st.floats() | st.booleans()
 FLAGS = (
     "--until=", "--budget=", "--delay=", "--user-agent=", "--render=", "--scope=", "--max-depth=", "--format=",
-    "--output=/crawls/x", "--out=/out",
+    "--output=/crawls/x", "--out=/out", "--library=/crawls",
 )  # fmt: skip
-SWITCHES = ("--screenshots", "--requisites", "--index", "--rebuild", "--all", "--full-text", "--refresh")
+SWITCHES = ("--screenshots", "--requisites", "--index", "--rebuild", "--all", "--full-text", "--due")
 
 
 @given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMED), VALUES, max_size=5))
@@ -34,7 +34,7 @@ def test_nothing_that_is_typed_becomes_a_flag_or_a_path(
         assert "\n" not in str(error)
         return
     typed = command(kind, Path("/crawls/x"), found, Path("/out") if kind == "export" else None)
-    assert typed[:2] == ("orienteer", "crawl" if kind in ("crawl", "refresh") else kind)
+    assert typed[:2] == ("orienteer", kind)
     assert typed[2] == "/crawls/x" or typed[2] == found["url"].encode("ascii").decode()
     assert all(part.startswith(FLAGS) or part in SWITCHES for part in typed[3:])
     assert all("\n" not in part and "\0" not in part for part in typed)

@@ -358,7 +358,7 @@ def _planned(
     elif start is not None and not continues:
         # It may take long to choose seeds: what is wrong with the other settings is said before.
         given["crawl"] |= {"seeds": (_ANY_PAGE,), "trust": ()}
-        _plan(None, None, settings, given, goal)
+        crawl_plan(None, None, settings, given, goal)
         chosen = start.chosen(seeds)
         seeds, given["crawl"]["trust"] = chosen.seeds, chosen.trust
         folder = folder or _named_after(seeds)
@@ -367,7 +367,7 @@ def _planned(
         raise InputError("where to start? Name a page, such as https://example.org, or a crawl folder to resume")
     if seeds:
         given["crawl"]["seeds"] = seeds
-    return folder, _plan(folder, stored, settings, given, goal)
+    return folder, crawl_plan(folder, stored, settings, given, goal)
 
 
 def _expect_url(place: str) -> str:
@@ -404,7 +404,7 @@ def _named_after(seeds: tuple[str, ...]) -> Path | None:
     return Path(host_of(seeds[0]).replace(":", "-") + "-crawl") if seeds else None
 
 
-def _plan(
+def crawl_plan(
     folder: Path | None,
     stored: str | None,
     settings: Path | None,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "warc|wacz|cdxj (archives), jsonl|markdown|chunks|parquet (pages with their texts), "
-    "graphml|gexf|networkx|edges (links with ranks), sitemap; or one of a plug-in (orienteer plugins)"
+    "graphml|gexf|networkx|edges (links with ranks), sitemap, atom (a feed of what changed); "
+    "or one of a plug-in (orienteer plugins)"
 )
 
 
@@ -29,7 +30,8 @@ def export(
     all_pages: bool = typer.Option(
         False, "--all", help="Texts, sitemap: also pages that repeat another one or ask not to be indexed."
     ),
-    base: str = typer.Option(None, "--base", help="Sitemap: the URL at which it will be found."),
+    base: str = typer.Option(None, "--base", help="Sitemap, atom: the URL at which it will be found."),
+    limit: int = typer.Option(None, "--limit", help="Atom: the newest N entries; 1000 unless given.", metavar="N"),
     words: int = typer.Option(None, "--words", help="Chunks: the most words in one; 300 unless given.", metavar="N"),
     full_text: bool = typer.Option(
         False,
@@ -53,7 +55,7 @@ def export(
     from orienteer.exports.export import export as export_crawl
 
     requisites = False if no_requisites else None
-    given = {"base": base, "words": words, "full_text": full_text or None, "requisites": requisites}
+    given = {"base": base, "limit": limit, "words": words, "full_text": full_text or None, "requisites": requisites}
     settings = {name: value for name, value in given.items() if value is not None}
     with display.progress_bar() as progress:
         report = export_crawl(

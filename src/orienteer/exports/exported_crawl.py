@@ -98,7 +98,7 @@ class ExportedCrawl:
         if self._wanted.on_topic:
             is_page = self._kept(is_page, self._is_on_topic(), "off topic")
         if self._wanted.hosts or self._wanted.sites:
-            is_page = self._kept(is_page, self._is_there(), "on other hosts")
+            is_page = self._kept(is_page, self._is_there, "on other hosts")
         return is_page
 
     def _kept(self, pages: Mask, condition: Mask, what_else: str) -> Mask:
@@ -113,6 +113,13 @@ class ExportedCrawl:
             raise InputError(f"{self.path}: --on-topic is for crawls with a topic, and this one has none")
         return np.asarray(np.nan_to_num(self.relevance) >= topic_threshold(self._crawl))
 
+    def is_asked_for(self, page: int) -> bool:
+        """Whether the filters let a URL through, be there a page, a redirect, or nothing any more."""
+        if self._wanted.on_topic and not self.pages[page]:
+            return False
+        return not (self._wanted.hosts or self._wanted.sites) or bool(self._is_there[page])
+
+    @cached_property
     def _is_there(self) -> Mask:
         """Whether a URL is on one of the hosts or sites asked for."""
         hosts = {_host_in(name) for name in self._wanted.hosts}

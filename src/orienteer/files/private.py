@@ -29,3 +29,18 @@ def read_private(path: Path) -> bytes:
     if len(data) > _MAX_BYTES:
         raise InputError(f"{path}: it is larger than {_MAX_BYTES >> 20} MiB")
     return data
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Put a file there that nobody else can read, in place of the old one, if there is one."""
+    new = path.with_name(f".new-{os.getpid()}-{path.name}")
+    new.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)

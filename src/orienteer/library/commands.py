@@ -137,7 +137,7 @@ _NEW = _RUN | {
 _OPTIONS: dict[str, dict[str, _Option]] = {
     "new crawl": _NEW,
     "crawl": _RUN,
-    "refresh": _RUN,
+    "refresh": _GOAL | {"due": _Option(_yes, "--due"), "index": _Option(_yes, "--index")},
     "index": {"rebuild": _Option(_yes, "--rebuild")},
     "estimate": {"budget": _Option(_times_the_domain, "--budget")},
     "export": {
@@ -219,7 +219,7 @@ def command(kind: str, folder: Path, found: Mapping[str, Any], out: Path | None 
     if "url" in found:
         return ("orienteer", "crawl", found["url"], f"--output={folder}", *flags)
     if kind == "refresh":
-        return ("orienteer", "crawl", str(folder), "--refresh", *flags)
+        return ("orienteer", "refresh", str(folder), f"--library={folder.parent}", *flags)
     if out is not None:
         flags.append(f"--out={out}")
     return ("orienteer", kind, str(folder), *flags)

@@ -33,6 +33,7 @@ from orienteer.library.card import Card, card_of, damaged_card, new_card
 from orienteer.library.job import ALIVE, Job
 from orienteer.library.job_folder import JobFolder, new_id
 from orienteer.library.job_progress import shown
+from orienteer.library.schedule_files import delete_schedule, move_schedule
 from orienteer.search.index_files import index_folder
 from orienteer.store.failures import explained
 from orienteer.store.folder_files import DATABASE, SETTINGS
@@ -199,6 +200,7 @@ class Library:
                 os.rename(path, self.path / new)
                 sync_folder(self.path)
             self.job_folder.renamed(name, new)
+            move_schedule(self.path, name, new)
             self._seen.pop(name, None)
 
     def delete(self, name: str) -> None:
@@ -210,6 +212,7 @@ class Library:
             gone.mkdir(mode=0o700, exist_ok=True)
             os.rename(path, gone / new_id())
             sync_folder(self.path)
+            delete_schedule(self.path, name)
             for record, _ in self.job_folder.records():
                 if record.crawl == name:
                     self.job_folder.remove(record.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,18 @@ _VISITED = (
     "FROM visit LEFT JOIN page ON page.id = visit.page "
     "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
 )
+
+
+class SeenChange(NamedTuple):
+    """What became of a page in an epoch, and what is known of the page now: title, and how it was when asked last."""
+
+    position: int
+    page: int
+    kind: int
+    time: float
+    redirect_to: int | None
+    title: str
+    outcome: str
 
 
 class SeenPages(NamedTuple):
@@ -82,6 +94,29 @@ class EpochTables(Connection):
         sql = "SELECT kind, count(*) FROM visit WHERE position >= ? AND position < ? GROUP BY kind ORDER BY kind"
         with self._expecting_damage():
             return {VisitKind(kind): n for kind, n in self._rows(sql, first, 2**63 - 1 if end is None else end)}
+
+    def visits_of_kinds(
+        self, kinds: Collection[VisitKind], first: int, end: int | None = None, limit: int | None = None
+    ) -> Iterator[SeenChange]:
+        """Visits of these kinds at the positions from `first` up to, not including, `end`: the newest, and first."""
+        sql = (
+            "SELECT visit.position, visit.page, kind, visit.time, visit.redirect_to, title, outcome "
+            "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.position < ? "
+            f"AND kind IN ({', '.join(str(int(kind)) for kind in kinds)}) ORDER BY visit.position DESC LIMIT ?"
+        )
+        found = self._rows(sql, first, 2**63 - 1 if end is None else end, -1 if limit is None else limit)
+        return map(SeenChange._make, found)
+
+    def first_fetched(self, end: int | None = None, limit: int | None = None) -> Iterator[SeenChange]:
+        """The pages of the first crawl, which is over at `end`, as far as they are still there, the newest first."""
+        fetched, new = int(PageState.FETCHED), int(VisitKind.NEW)
+        sql = (
+            "SELECT position, id, ?, coalesce(first_time, page.time), redirect_to, title, outcome "
+            "FROM page LEFT JOIN revisit ON revisit.page = page.id WHERE position < ? AND state = ? "
+            "AND id NOT IN (SELECT page FROM visit WHERE kind = ?) ORDER BY position DESC LIMIT ?"
+        )
+        found = self._rows(sql, new, 2**63 - 1 if end is None else end, fetched, new, -1 if limit is None else limit)
+        return map(SeenChange._make, found)
 
     def unsent_bytes(self, first: int, end: int | None = None) -> int:
         """The size of what servers did not send again, because it was not modified."""

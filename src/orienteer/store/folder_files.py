@@ -4,8 +4,10 @@
     crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
     crawl.allowed     a signature of the user: what the settings open is allowed (see `ledger/permission`)
     crawl.lock        held by the one process that may write
+    refresh.lock      held by a refresh by its schedule, until it has told what it found
     archive/          the pages as they came, in WARC files; stored.json says which are in an object store
     checkpoints/      what makes a reopen quick; never the truth
+    delivered.json    which webhook was told of which refresh (see `live/webhook_notes`)
     report.json       the certificate, and why the crawl stopped
     topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
     policy.npz        what its policy has learned on other sites, if it is one that does

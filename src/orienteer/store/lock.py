@@ -13,6 +13,7 @@ from orienteer.processes.lock_holder import holder
 from orienteer.store.failures import explained
 
 LOCK = "crawl.lock"
+REFRESH_LOCK = "refresh.lock"  # held from the question whether a refresh is due to the last word about it
 # That we write to in a folder.
 INNER_FOLDERS = frozenset(
     ("archive", "captures", "checkpoints", "index", "jobs", "outside", "survey", "survey-on-topic")
@@ -25,8 +26,8 @@ class FolderLock:
     A folder with links in it, or other things that are no plain files, is refused before anything is written.
     """
 
-    def __init__(self, folder: Path) -> None:
-        path = folder / LOCK
+    def __init__(self, folder: Path, name: str = LOCK) -> None:
+        path = folder / name
         with explained(path):
             expect_plain_folder(folder, alone=True, inner=INNER_FOLDERS)
             self._descriptor: int | None = open_plain(path, os.O_RDWR | os.O_CREAT)
@@ -54,9 +55,9 @@ class FolderLock:
             os.close(descriptor)
 
 
-def holder_of(folder: Path) -> int | None:
+def holder_of(folder: Path, name: str = LOCK) -> int | None:
     """The process that is writing to a crawl folder, 0 if it does not say which; None if there is none."""
-    path = folder / LOCK
+    path = folder / name
     if not path.is_file():
         return None
     with explained(path):

@@ -12,10 +12,9 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
-from orienteer.answers.reading import read_page
 from orienteer.errors import InputError
-from orienteer.extract.documents.document import UnreadableDocumentError
-from orienteer.inspect.captures import ArchivedTime, Captures
+from orienteer.inspect.captures import ArchivedTime
+from orienteer.inspect.changed_text import text_at
 from orienteer.inspect.text_changes import TextChanges, text_changes
 from orienteer.url import MAX_URL_BYTES
 from orienteer.web.archived.addresses import FILE, SENT, SHOWN, path_to, time_in, time_text
@@ -23,7 +22,7 @@ from orienteer.web.archived.origin import can_be_framed
 from orienteer.web.archived.pages import archived_pages
 from orienteer.web.archived.views import View
 from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render
+from orienteer.web.rendering import Entry, render, served_crawl
 from orienteer.web.security import FRAMED
 from orienteer.wording import plain
 
@@ -93,7 +92,7 @@ def archived_page(
     if not times:
         return render(request, "archived_missing.html", 404, url=url)
     chosen = _nearest(times, time)
-    view = archived_pages(request).begin_view(request)
+    view = archived_pages(request).begin_view(request, request.app.state.open_archive)
     kind = SENT if sent or chosen.dom is None else SHOWN
     setattr(request.state, FRAMED, view.address)
     frame = view.own + path_to(view.id, kind, chosen.time, chosen.capture.url)
@@ -104,7 +103,7 @@ def archived_page(
 def archived_bar(request: Request, view: Annotated[str, Query(max_length=64)]) -> HTMLResponse:
     """The bar above a frame that may have gone elsewhere by now."""
     found = archived_pages(request).views.get(view)
-    if found is None:
+    if found is None or found.crawl != request.scope.get("root_path", ""):
         raise HTTPException(404, "This is no longer open.")
     if found.shown is None:  # it has not loaded yet
         return HTMLResponse(status_code=204)
@@ -149,7 +148,7 @@ def archived_changes(request: Request, url: Address, before: Moment = "", after:
 @router.get("/archived/picture", include_in_schema=False)
 def archived_picture(request: Request, url: Address) -> Response:
     """The newest screenshot of a page; nothing but a picture is ever sent from here."""
-    found = archived_pages(request).archive.view_of(url)
+    found = served_crawl(request).archive.view_of(url)
     kind = next((kind for begin, kind in _PICTURES.items() if found and found.content.startswith(begin)), None)
     if found is None or kind is None or len(found.content) > _MAX_VIEW_BYTES:
         raise HTTPException(404, "There is no screenshot of this page.")
@@ -193,7 +192,7 @@ def changes_api(request: Request, url: Address, before: Moment = "", after: Mome
 
 
 def _times(request: Request, url: str) -> list[ArchivedTime]:
-    with archived_pages(request).archive.reading(fresh=True) as captures:
+    with served_crawl(request).archive.reading(fresh=True) as captures:
         return captures.times_of(url)
 
 
@@ -227,25 +226,14 @@ def _bar(view: View, times: list[ArchivedTime], chosen: ArchivedTime, is_sent: b
 
 def _compared(request: Request, url: str, before: str, after: str) -> _Compared | None:
     """Two dates; without any, the last one at which the page changed, and the one before that."""
-    with archived_pages(request).archive.reading(fresh=True) as captures:
+    with served_crawl(request).archive.reading(fresh=True) as captures:
         times = captures.times_of(url)
         if not times:
             return None
         last = _nearest(times, after) if after else next((time for time in times[::-1] if time.changed), times[-1])
         first = _nearest(times, before) if before else times[max(times.index(last) - 1, 0)]
         first, last = sorted((first, last), key=lambda time: time.time)
-        return _Compared(first, last, text_changes(_text(captures, first), _text(captures, last)))
-
-
-def _text(captures: Captures, time: ArchivedTime) -> str:
-    """What the page said, as a browser showed it where one did."""
-    found = captures.content(time.dom or time.capture)
-    if found is None:
-        return ""
-    try:
-        return read_page(found.content, found.url, found.type, found.charset).text
-    except UnreadableDocumentError:
-        return ""
+        return _Compared(first, last, text_changes(text_at(captures, first), text_at(captures, last)))
 
 
 def _told(time: ArchivedTime) -> Archived:

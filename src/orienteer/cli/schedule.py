@@ -1,0 +1,107 @@
+"""`orienteer schedule`: when the crawls of a library are refreshed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from orienteer.cli import display
+from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.schedule_options import AT, FEED, ON, PRIVATE, THRESHOLD, WEBHOOK, schedule_of
+from orienteer.errors import InputError, OrienteerError
+
+if TYPE_CHECKING:
+    from orienteer.library.schedules import Schedules
+
+_OFF = "never"
+
+
+def schedule(
+    name: str = typer.Argument(None, metavar="[NAME]", help="A crawl of the library; without, all are listed."),
+    library: Path | None = LIBRARY,
+    every: str | None = typer.Option(
+        None, "--every", metavar="day|week|pays|never", help="How often it is refreshed; never takes the schedule away."
+    ),
+    at: str | None = AT,
+    on: str | None = ON,
+    threshold: float | None = THRESHOLD,
+    webhook: str | None = WEBHOOK,
+    webhook_private: bool = PRIVATE,
+    feed: str | None = FEED,
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Say when the crawls of a library are refreshed, or set it for one of them.
+
+    The server follows the schedules while it runs. Without it, let cron run orienteer refresh --library DIR --due.
+    A webhook is signed with a secret of its own, which is printed when it is set.
+
+    Example: [bold]orienteer schedule example.org --every week --on sunday[/bold]
+    """
+    from orienteer.library.schedules import Schedules
+
+    schedules = Schedules(chosen_library(library))
+    given = (every, at, on, threshold, webhook, feed)
+    if any(value is not None for value in given):
+        if name is None:
+            raise InputError("which crawl? Name one of the library to set its schedule")
+        _set(schedules, name, every, at, on, threshold, webhook, feed, webhook_private)
+    rows = [_told(schedules, one) for one in ([name] if name else schedules.names())]
+    if json:
+        display.print_json({"schedules": rows})
+        return
+    with display.ignore_broken_pipe():
+        for row in rows:
+            print(f"{row['crawl']}: {row['line']}")
+            if row["webhook"] and name:
+                print(f"  webhook {row['webhook']}\n  secret  {row['secret']}")
+        if not rows:
+            print("No crawl has a schedule.")
+
+
+def _set(
+    schedules: Schedules,
+    name: str,
+    every: str | None,
+    at: str | None,
+    on: str | None,
+    threshold: float | None,
+    webhook: str | None,
+    feed: str | None,
+    allow_private: bool,
+) -> None:
+    """What is not said stays as it was."""
+    if every == _OFF:
+        schedules.remove(name)
+        return
+    before = schedules.get(name)
+    new = schedule_of(every, at, on, threshold, webhook, feed, allow_private)
+    if before is not None:
+        said = {"every": every, "at": at, "on": on, "threshold": threshold, "webhook": webhook, "feed": feed}
+        changes = {key: getattr(new, key) for key, value in said.items() if value is not None}
+        new = replace(before, **changes, allow_private=allow_private or before.allow_private)
+    schedules.set(name, new)
+
+
+def _told(schedules: Schedules, name: str) -> dict[str, Any]:
+    from orienteer.library.schedule import due_at, due_in_words
+
+    found = schedules.get(name)
+    if found is None:
+        return {"crawl": name, "line": "no schedule", "webhook": "", "secret": "", "schedule": None, "due": None}
+    try:
+        standing = schedules.standing(name)
+        when, due = due_in_words(found, standing, time.time()), due_at(found, standing)
+    except OrienteerError as error:
+        when, due = str(error), None
+    return {
+        "crawl": name,
+        "line": f"{found.in_words()}; {when}",
+        "webhook": found.webhook,
+        "secret": schedules.secret(name) if found.webhook else "",
+        "schedule": asdict(found),
+        "due": due,
+    }

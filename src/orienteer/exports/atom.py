@@ -1,0 +1,127 @@
+"""Atom feeds (RFC 4287) of what was new, changed and gone: an entry for each page and epoch, the newest first.
+
+The id of an entry is the same whenever the feed is written, so that readers show each change once. A page that is gone
+has an entry, too: its title says so.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from itertools import islice
+from typing import NamedTuple
+
+from orienteer import __version__
+from orienteer.errors import InputError
+from orienteer.exports.exported_crawl import ExportedCrawl
+from orienteer.exports.exporter import Exporter, Written, exporter
+from orienteer.exports.page_texts import iso_time
+from orienteer.exports.staging import Staging
+from orienteer.graph.formats.xml_text import as_text, as_value
+from orienteer.inspect.captures import Captures
+from orienteer.inspect.changed_text import change_in_words
+from orienteer.inspect.changes import Change, change_id, changes, crawl_id
+from orienteer.progress import Progress
+from orienteer.store.database_view import DatabaseView
+from orienteer.url import canonical_url
+from orienteer.wording import plain
+
+MEDIA_TYPE = "application/atom+xml"
+DEFAULT_LIMIT = 1_000
+_SPACE = "http://www.w3.org/2005/Atom"
+_LABELS = {"new": "New", "changed": "Changed", "gone": "Gone"}
+_MAX_TITLE_CHARS = 300
+
+Tell = Callable[[Change], str]
+
+
+class FeedHead(NamedTuple):
+    """What a feed says of itself; `address` is where it is found, `site` the page for people, where these are known."""
+
+    id: uuid.UUID
+    title: str
+    updated: float
+    address: str | None = None
+    site: str | None = None
+
+
+@exporter
+class Atom(Exporter):
+    name = "atom"
+    about = "what was new, changed and gone, as a feed"
+    suffixes = (".atom", ".xml")
+
+    def __init__(self, base: str | None = None, limit: int = DEFAULT_LIMIT) -> None:
+        self._base = None if base is None else canonical_url(base)
+        if base is not None and self._base is None:
+            raise InputError(f"base is {base!r}; it must be the URL at which the feed will be found")
+        if limit < 1:
+            raise InputError(f"limit is {limit}; a feed has at least one entry")
+        self._limit = limit
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        head = feed_head(crawl.survey, crawl.path.resolve().name)._replace(address=self._base)
+        n_entries = 0
+
+        def counted(found: Iterable[Change]) -> Iterator[Change]:
+            nonlocal n_entries
+            for change in found:
+                progress("writing entries", n_entries, self._limit)
+                n_entries += 1
+                yield change
+
+        with ExitStack() as stack:
+            tell = _from_archive(crawl, stack, progress)
+            out = stack.enter_context(staging.main.open("wb"))
+            wanted = (change for change in changes(crawl.survey) if crawl.is_asked_for(change.page))
+            for piece in feed(head, counted(islice(wanted, self._limit)), tell):
+                out.write(piece)
+        return Written(n_entries)
+
+
+def feed_head(database: DatabaseView, name: str) -> FeedHead:
+    """Of the feed of a crawl that is called so."""
+    times = database.times()
+    return FeedHead(crawl_id(database), f"{name}: new, changed and gone", 0.0 if times is None else times[1])
+
+
+def feed(head: FeedHead, found: Iterable[Change], tell: Tell) -> Iterator[bytes]:
+    """The feed, piece by piece; `tell` says of a change what happened."""
+    own = "" if head.address is None else f'<link rel="self" type="{MEDIA_TYPE}" href="{as_value(head.address)}"/>\n'
+    site = "" if head.site is None else f'<link rel="alternate" type="text/html" href="{as_value(head.site)}"/>\n'
+    yield (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<feed xmlns="{_SPACE}">\n'
+        f"<title>{as_text(plain(head.title))}</title>\n<id>{head.id.urn}</id>\n"
+        f"<updated>{iso_time(head.updated)}</updated>\n{own}{site}"
+        f"<author><name>Orienteer</name></author>\n"
+        f'<generator version="{as_value(__version__)}">Orienteer</generator>\n'
+    ).encode()
+    for change in found:
+        yield _entry(head.id, change, tell(change)).encode()
+    yield b"</feed>\n"
+
+
+def _entry(crawl: uuid.UUID, change: Change, summary: str) -> str:
+    name = plain(change.title, _MAX_TITLE_CHARS) or plain(change.url, _MAX_TITLE_CHARS)
+    return (
+        f"<entry>\n<title>{_LABELS[change.kind]}: {as_text(name)}</title>\n<id>{change_id(crawl, change).urn}</id>\n"
+        f'<updated>{iso_time(change.time)}</updated>\n<link rel="alternate" href="{as_value(change.url)}"/>\n'
+        f'<category term="{change.kind}"/>\n<summary>{as_text(summary)}</summary>\n</entry>\n'
+    )
+
+
+def _from_archive(crawl: ExportedCrawl, stack: ExitStack, progress: Progress) -> Tell:
+    """What tells of a change; the archive is looked through when the first page that changed comes."""
+    captures: Captures | None = None
+
+    def tell(change: Change) -> str:
+        nonlocal captures
+        if change.kind != "changed" or change.redirects_to is not None:
+            return change.in_words()
+        if captures is None:
+            captures = stack.enter_context(closing(Captures(crawl.path)))
+            captures.update(progress)
+        return change_in_words(captures, change)
+
+    return tell
