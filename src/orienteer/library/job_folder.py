@@ -127,16 +127,15 @@ class JobFolder:
 
     def stop(self, id: str) -> None:
         """Ask a job to stop, as Ctrl-C does: its runner, or its command if that alone is left."""
-        record, _ = self.record(id)
+        record, state = self.record(id)
+        if state in OVER:
+            raise LibraryError(f"job {id} is over")
         lock = JobFiles(self.path, id).lock
         with suppress(OSError):
-            runner = holder(lock)
-            if runner is None:
-                raise LibraryError(f"job {id} is over")
-            for process in (runner, record.process):
+            for process in (holder(lock), record.process):
                 if process and _signalled(process, lock):
                     return
-        raise LibraryError(f"job {id}: its process is not found; nothing was done")
+        raise LibraryError(f"job {id} has ended meanwhile, or its process cannot be found; nothing was done")
 
     def remove(self, id: str) -> None:
         """Forget a job that is over."""
