@@ -22,7 +22,7 @@ from orienteer.search.added_terms import tag_term, value_term, word_terms
 from orienteer.search.page_facts import date_number, type_term
 from orienteer.search.query import FIELDS, FILTERS, Ask, Clause, place_of
 from orienteer.search.scripts import has_signs, other_forms
-from orienteer.search.text_index import ADDED, DATE, NAME, TAG, TYPE, VALUE, field, name_of, schema
+from orienteer.search.text_index import ADDED, DATE, NAME, TAG, TOPIC, TYPE, VALUE, field, name_of, schema
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import site_of
@@ -160,6 +160,8 @@ def _filter(clause: Clause) -> Query:
         return _term(TYPE, type_term(clause.text))
     if clause.field == "tag":
         return _term(TAG, tag_term(clause.text))
+    if clause.field == "topic":
+        return _term(TOPIC, clause.text.lower())
     day = date_number(clause.text) or 0
     first, end = (0, day) if clause.field == "before" else (day, _LAST_DAY)
     return Query.range_query(schema(), DATE, FieldType.Integer, first, end, include_upper=False)

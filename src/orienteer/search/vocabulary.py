@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 import tantivy
 
-from orienteer.search.text_index import ADDED, FIELD_NAME, NAME, PARTS, field
+from orienteer.search.text_index import ADDED, COUNTED, FIELD_NAME, NAME, PARTS, field
 
 _FEW_PAGES = 200
 _N_REMEMBERED = 1 << 16
@@ -29,12 +29,17 @@ class Vocabulary:
         self._searcher = searcher
         self.ways = tuple(n_by_way)
         self.has_added = bool(searcher.terms_with_prefix(ADDED, "", limit=1))
+        self._with_values = {field for field in COUNTED if searcher.terms_with_prefix(field, "", limit=1)}
         names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES)
         self.field_names = frozenset(name for name, _ in names)
         few = [way for way, n_pages in n_by_way.items() if n_pages <= _FEW_PAGES]
         self._few = {way: _parts_by_word(searcher, way) for way in few}
         self._asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
         self._in_url = lru_cache(_N_REMEMBERED)(lambda word: bool(searcher.doc_freq("url", word)))
+
+    def has_values(self, field: str) -> bool:
+        """Whether any page has a value in a field that results are counted by."""
+        return field in self._with_values
 
     def is_title(self, name: str) -> bool:
         """Whether any page has this title (see `name_of`)."""

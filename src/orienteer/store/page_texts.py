@@ -32,7 +32,7 @@ from orienteer.files.plain import open_plain
 from orienteer.store.connection import connected
 from orienteer.store.failures import explained
 
-_FORMAT = 0x4F720004  # of this database, and of what the text index beside it makes of its pages
+_FORMAT = 0x4F720005  # of this database, and of what the text index beside it makes of its pages
 MAKE_ANEW = "rebuild it with `orienteer index DIR --rebuild`"
 LEAD_CHARS = 3_000
 _MAX_LINK_TEXTS = 20  # texts of links that are kept in mind of one page
@@ -191,6 +191,11 @@ class PageTexts:
     def n_by_language(self) -> dict[str, int]:
         with _explained(self.path):
             return dict(self._connection.execute("SELECT language, count(*) FROM page GROUP BY language"))
+
+    def titles(self) -> Iterator[tuple[int, str]]:
+        """All pages that have a title, in increasing order."""
+        with _explained(self.path):
+            yield from self._connection.execute("SELECT id, title FROM page WHERE title != '' ORDER BY id")
 
     def page(self, page: int, lead_only: bool = False) -> PageText | None:
         """What a page says; None for one that is not here.
