@@ -1,7 +1,7 @@
 """Stop or resume a crawl from another process, by its folder.
 
 Stopping asks the process that holds the folder's lock to come to its end, as Ctrl-C would. Going on starts the command
-`orienteer crawl DIR` as a process of its own, which outlives the one that started it.
+`orienteer crawl DIR` as a process of its own, which outlives the one that started it; so does making the search index.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from orienteer.store.failures import explained
 from orienteer.store.lock import INNER_FOLDERS, LOCK, holder_of
 from orienteer.wording import counted, plain
 
+INDEX_OUTPUT = "last-index.txt"
 OUTPUT = "last-run.txt"  # in the crawl folder: what a crawl said that was started from another process
 _READ_BYTES = 4096
 _PROCESSES = Path("/proc")
@@ -60,29 +61,23 @@ def ask_to_stop(path: Path) -> int:
     return process
 
 
-class StartedCrawl:
-    """A crawl that was started from another process; it goes on when this process is gone."""
+class StartedCommand:
+    """A command on a crawl folder that was started from another process; it goes on when this process is gone."""
 
-    def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
-        """Go on with the crawl in this folder, with another goal where one is given."""
-        # What is wrong with the folder, the goal or the hooks is said here.
-        expect_plain_folder(path, alone=True, inner=INNER_FOLDERS)
-        plan = plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})
-        expect_installed(plan.crawl.hooks, str(path))
-        expect_no_access(path, plan)
-        self._output = path / OUTPUT
-        goal = {"--until": until, "--budget": budget}
-        options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
-        command = [sys.executable, "-P", "-m", "orienteer", "crawl", str(path.resolve()), "--quiet", *options]
+    def __init__(self, arguments: Sequence[str], output: Path, good_codes: Collection[int] = (0,)) -> None:
+        """`output` is a file of the crawl folder: what the command says."""
+        self._output, self._good_codes = output, good_codes
+        self._name = arguments[0]
         with (
-            explained(self._output),
-            os.fdopen(open_plain(self._output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as output,
+            explained(output),
+            os.fdopen(open_plain(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file,
         ):
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
+                [sys.executable, "-P", "-m", "orienteer", *arguments],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
         # Its end is noted at once, whether or not somebody asks for it: nothing is left of it in the system.
-        threading.Thread(target=self._process.wait, name="started crawl", daemon=True).start()
+        threading.Thread(target=self._process.wait, name=f"started {self._name}", daemon=True).start()
 
     @property
     def process(self) -> int:
@@ -93,13 +88,13 @@ class StartedCrawl:
         return self._process.poll() is not None
 
     def trouble(self) -> str | None:
-        """Why it ended without having crawled, in one line; None if it did not."""
+        """Why it ended without having done its work, in one line; None if it did not."""
         code = self._process.poll()
-        if code is None or code in _GOOD_CODES:
+        if code is None or code in self._good_codes:
             return None
         if code < 0:
-            return f"the crawl was ended by signal {-code}"
-        return self._last_line() or f"the crawl ended with exit code {code}"
+            return f"the {self._name} was ended by signal {-code}"
+        return self._last_line() or f"the {self._name} ended with exit code {code}"
 
     def _last_line(self) -> str:
         """What it said last."""
@@ -110,6 +105,29 @@ class StartedCrawl:
         except OSError:
             return ""
         return plain(lines[-1], 500).removeprefix("orienteer: ") if lines else ""
+
+
+class StartedIndexing(StartedCommand):
+    """The search index of a crawl folder is made, or brought up to date."""
+
+    def __init__(self, path: Path) -> None:
+        expect_plain_folder(path, alone=True, inner=INNER_FOLDERS)
+        super().__init__(["index", str(path.resolve()), "--json"], path / INDEX_OUTPUT)
+
+
+class StartedCrawl(StartedCommand):
+    """A crawl that goes on."""
+
+    def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
+        """Go on with the crawl in this folder, with another goal where one is given."""
+        # What is wrong with the folder, the goal or the hooks is said here.
+        expect_plain_folder(path, alone=True, inner=INNER_FOLDERS)
+        plan = plan_of_folder(path, {"crawl": {"until": until, "budget": budget}})
+        expect_installed(plan.crawl.hooks, str(path))
+        expect_no_access(path, plan)
+        goal = {"--until": until, "--budget": budget}
+        options = [str(part) for pair in goal.items() if pair[1] is not None for part in pair]
+        super().__init__(["crawl", str(path.resolve()), "--quiet", *options], path / OUTPUT, _GOOD_CODES)
 
 
 def resume_refusal(found: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:

@@ -33,16 +33,8 @@ from orienteer.url import host_of
 MAX_QUERY_CHARS = 1000  # what follows is not looked at
 SENTENCE_WORDS = 8
 FIELDS = ("site", "host", "lang", "type", "before", "after", "topic", "title", "url", "tag")
-FILTERS = (
-    "site",
-    "host",
-    "lang",
-    "type",
-    "before",
-    "after",
-    "topic",
-    "tag",
-)  # they decide which pages, not how good they are
+# They decide which pages are found, not how good they are.
+FILTERS = ("site", "host", "lang", "type", "before", "after", "topic", "tag")
 _MAX_CLAUSES = 32  # of words, and of filters
 _FIELD_LIKE = re.compile(r"(?<!\S)[+-]?([^\W\d]\w{0,40}):(?=[^\s:/])")
 _GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת])')  # a quote inside a Hebrew word is no quote
