@@ -1,6 +1,7 @@
 """Completes what is being typed: its last word, as it goes on in the index, and titles that begin like all of it.
 
-Of words that could follow others, those are offered that stand on a page together with them, the most frequent first.
+Of the forms of a word (index, indexes), which find the same, the most frequent is offered; of words that could follow
+others, those that stand on a page together with them, the most frequent first.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from orienteer.search.completion import MAX_TYPED_CHARS, Suggestion
 from orienteer.search.index_view import View
 from orienteer.search.lookup import built, n_found
 from orienteer.search.query import FIELDS, parse
+from orienteer.search.words import words_of
 
 _N_TRIED = 12  # words after others
 _LAST = re.compile(r"(?:^|(?<=\s))[^\s\"]+$")  # the word that is being typed
@@ -37,7 +39,7 @@ def _words(view: View, text: str, n: int) -> list[str]:
     if last is None or _RULE.match(last[0]) or text.count('"') % 2:
         return []
     head = text[: last.start()]
-    found = [word for word in view.completions.words(last[0], max(n + 1, _N_TRIED)) if word != last[0].lower()]
+    found = _forms_once(view, last[0].lower(), view.completions.words(last[0], 2 * max(n + 1, _N_TRIED)))[:_N_TRIED]
     if not head.strip():
         return found[:n]
     n_pages = {}
@@ -46,3 +48,10 @@ def _words(view: View, text: str, n: int) -> list[str]:
         n_pages[head + word] = n_found(view.searcher.search(asked, 1))
     best = sorted(n_pages, key=lambda query: -n_pages[query])
     return [query for query in best if n_pages[query]][:n]
+
+
+def _forms_once(view: View, typed: str, words: list[str]) -> list[str]:
+    """Without those that are forms of a word before them, as most pages are read, and without what was typed."""
+    way = view.vocabulary.main_way
+    forms = {words_of(word, way): word for word in reversed(words) if word != typed}
+    return [word for word in words if forms.get(words_of(word, way)) == word]

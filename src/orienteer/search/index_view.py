@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,10 @@ from orienteer.search.query import Ask
 from orienteer.search.text_index import TextIndex, refusals
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.store.page_texts import PageTexts
+from orienteer.url import host_of
 
 _N_TOP_PAGES = 8
+_N_OF_A_HOST = 2
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,9 @@ class RelatedPage:
 
 @dataclass(frozen=True)
 class Overview:
-    """What an index holds: the pages of the highest rank inside the crawl, each group of repetitions once; how many
-    there are of each host, language, type and year. Times are Unix time: when the first page was fetched, the one in
-    the middle, and the last."""
+    """What an index holds: pages of the highest rank inside the crawl, each group of repetitions once, and no more than
+    two of a host where there are others; how many pages there are of each host, language, type and year. Times are Unix
+    time: when the first page was fetched, the one in the middle, and the last."""
 
     n_pages: int
     top_pages: tuple[RelatedPage, ...]
@@ -67,7 +70,19 @@ class View:
         figures = self.columns.of(self.columns.pages)
         best = np.lexsort((-figures.named, -figures.local))[: 20 * _N_TOP_PAGES]
         _, first = np.unique(figures.group[best], return_index=True)
-        top = self.columns.pages[best[np.sort(first)[:_N_TOP_PAGES]]].tolist()
+        top = self.columns.pages[best[np.sort(first)]].tolist()
         with refusals(self.index):
             counts = counted(self.searcher, tantivy.Query.all_query(), self.vocabulary)
-        return Overview(len(self.columns), self.named(top), facets(counts, Ask(())), self.columns.times)
+        return Overview(
+            len(self.columns), _of_several_hosts(self.named(top)), facets(counts, Ask(())), self.columns.times
+        )
+
+
+def _of_several_hosts(pages: tuple[RelatedPage, ...]) -> tuple[RelatedPage, ...]:
+    """The first ones, of each host no more than a few unless there are no others."""
+    n_of_host: Counter[str] = Counter()
+    first, others = [], []
+    for page in pages:
+        n_of_host[host_of(page.url)] += 1
+        (first if n_of_host[host_of(page.url)] <= _N_OF_A_HOST else others).append(page)
+    return tuple((first + others)[:_N_TOP_PAGES])

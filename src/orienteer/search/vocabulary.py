@@ -22,12 +22,14 @@ _MAX_FIELD_NAMES = 1_000  # that can be asked for by name
 class Vocabulary:
     """The words of an index as it is at one moment. `n_by_way` are the pages that are read in each way.
 
-    `field_names` are those of fields that page hooks added; `has_added`: they have added any words.
+    `main_way` is that of most pages; `field_names` are those of fields that page hooks added; `has_added`: they have
+    added any words.
     """
 
     def __init__(self, searcher: tantivy.Searcher, n_by_way: Mapping[str, int]) -> None:
         self._searcher = searcher
         self.ways = tuple(n_by_way)
+        self.main_way = max(self.ways, key=lambda way: n_by_way[way])
         self.has_added = bool(searcher.terms_with_prefix(ADDED, "", limit=1))
         self._with_values = {field for field in COUNTED if searcher.terms_with_prefix(field, "", limit=1)}
         names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES)

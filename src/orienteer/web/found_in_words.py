@@ -148,8 +148,16 @@ def said_of(hit: Hit) -> list[str]:
     kind = type_name(hit.type)
     date = f"published {hit.published}" if hit.published else f"changed {hit.changed}" if hit.changed else ""
     if not date and hit.time:
-        date = f"fetched {datetime.fromtimestamp(hit.time, UTC):%Y-%m-%d}"
+        date = f"fetched {day_of(hit.time)}"
     return [said for said in (kind.upper() if kind != "html" else "", date) if said]
+
+
+def day_of(time: float) -> str:
+    """
+    >>> day_of(1.7e9)
+    '2023-11-14'
+    """
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d}"
 
 
 def pieces(hit: Hit) -> list[tuple[str, bool]]:

@@ -18,7 +18,7 @@ from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.search.completion import Suggestion
 from orienteer.search.query import MAX_QUERY_CHARS
 from orienteer.search.search_index import MAX_RESULTS, Results, SearchIndex
-from orienteer.web.found_in_words import DEFAULT, N_OPEN, N_SHOWN, ORDERS, in_words, shown_facets
+from orienteer.web.found_in_words import DEFAULT, N_OPEN, N_SHOWN, ORDERS, day_of, in_words, shown_facets
 from orienteer.web.icons import Icons
 from orienteer.web.index_making import IndexMaking
 from orienteer.web.refusals import REFUSALS
@@ -138,4 +138,6 @@ def _invitation(request: Request, index: SearchIndex) -> dict[str, Any]:
         coverage = request.app.state.watch.now().coverage
     except OrienteerError:  # the crawl says what is wrong with it on its own page
         coverage = ""
-    return {"overview": overview, "facets": shown_facets(overview.facets, overview.n_pages), "coverage": coverage}
+    facets = shown_facets(overview.facets, overview.n_pages)
+    fetched = [day_of(time) for time in overview.times]
+    return {"overview": overview, "facets": facets, "fetched": fetched, "coverage": coverage}
