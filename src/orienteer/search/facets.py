@@ -10,6 +10,7 @@ as `total` counts them: who chooses a value finds so many.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -82,10 +83,14 @@ def counted(
     return {name: _counts(name, found[name], n_values) for name in NAMES if name in found}
 
 
+def in_order(name: str, pages: Mapping[str, int]) -> list[str]:
+    """The values of a facet as they are listed."""
+    return sorted(pages, reverse=True) if name == "year" else sorted(pages, key=lambda value: (-pages[value], value))
+
+
 def _counts(name: str, found: dict[str, Any], n_values: int) -> Counts:
     pages = {_value(name, entry["key"]): int(entry["doc_count"]) for entry in found["buckets"]}
-    order = sorted(pages, reverse=True) if name == "year" else sorted(pages, key=lambda value: (-pages[value], value))
-    values = list(islice((value for value in order if _can_be_asked_for(name, value)), n_values + 1))
+    values = list(islice((value for value in in_order(name, pages) if _can_be_asked_for(name, value)), n_values + 1))
     has_more = len(values) > n_values or bool(found.get("sum_other_doc_count"))
     is_exact = not found.get("doc_count_error_upper_bound")
     return Counts({value: pages[value] for value in values[:n_values]}, has_more, is_exact)

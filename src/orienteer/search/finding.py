@@ -17,7 +17,7 @@ from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import page_numbers, refusals
 
 MAX_RESULTS = 10_000  # that one can page through
-_FEW = 3  # results, so that a slip of the pen is looked for
+FEW = 3  # results, so that a slip of the pen is looked for
 
 
 class Finding(NamedTuple):
@@ -70,7 +70,7 @@ class Finding(NamedTuple):
 
     def suggestion(self) -> str | None:
         """What may have been meant, where little was found."""
-        if not (self.relaxed or self.total <= _FEW) or len(self.ask.sought) >= SENTENCE_WORDS:
+        if not (self.relaxed or self.total <= FEW) or len(self.ask.sought) >= SENTENCE_WORDS:
             return None
         with refusals(self.view.index):
             return suggestion(self.view.searcher, self.ask, self.view.vocabulary)

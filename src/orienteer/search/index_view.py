@@ -73,15 +73,15 @@ class View:
         top = self.columns.pages[best[np.sort(first)]].tolist()
         with refusals(self.index):
             counts = counted(self.searcher, tantivy.Query.all_query(), self.vocabulary)
-        return Overview(
-            len(self.columns), _of_several_hosts(self.named(top)), facets(counts, Ask(())), self.columns.times
-        )
+        top_pages = _of_several_hosts(self.named(top))
+        return Overview(len(self.columns), top_pages, facets(counts, Ask(())), self.columns.times)
 
 
 def _of_several_hosts(pages: tuple[RelatedPage, ...]) -> tuple[RelatedPage, ...]:
     """The first ones, of each host no more than a few unless there are no others."""
     n_of_host: Counter[str] = Counter()
-    first, others = [], []
+    first: list[RelatedPage] = []
+    others: list[RelatedPage] = []
     for page in pages:
         n_of_host[host_of(page.url)] += 1
         (first if n_of_host[host_of(page.url)] <= _N_OF_A_HOST else others).append(page)

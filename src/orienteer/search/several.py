@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.search import ranking
-from orienteer.search.facets import N_VALUES, Counts, Facet, Filter, facets, filters
-from orienteer.search.finding import Finding
+from orienteer.search.facets import N_VALUES, Counts, Facet, Filter, facets, filters, in_order
+from orienteer.search.finding import FEW, Finding
 from orienteer.search.hit import Hit
 from orienteer.search.lookup import built, n_found
 from orienteer.search.query import Ask
@@ -96,22 +96,28 @@ def search_several(
     weight = ranking.checked_weight(rank, None, len(asked.ask.sought))
     merged = _Merged(findings, rank, weight)
     good = [finding for finding in findings.values() if finding.total]
+    total, is_relaxed = sum(finding.total for finding in good), any(finding.relaxed for finding in good)
     return SeveralResults(
         query=str(asked.ask),
         rank=rank,
         weight=weight,
         page=page,
         n=n,
-        total=sum(finding.total for finding in good),
+        total=total,
         by_crawl={name: findings[name].total if name in findings else 0 for name in indexes},
         hits=merged.hits((page - 1) * n, page * n),
-        relaxed=bool(good) and all(finding.relaxed for finding in good),
-        suggestion=next(filter(None, (finding.suggestion() for finding in findings.values())), None),
+        relaxed=is_relaxed,
+        suggestion=None if total > FEW and not is_relaxed else _suggestion(findings),
         hints=(good or [asked])[0].hints(words),
         filters=filters(asked.ask),
         facets=facets(_summed([finding.counts(_N_VALUES) for finding in good]), asked.ask) if with_facets else (),
         elapsed_s=time.perf_counter() - began,
     )
+
+
+def _suggestion(findings: Mapping[str, Finding]) -> str | None:
+    """The first that any crawl has."""
+    return next(filter(None, (finding.suggestion() for finding in findings.values())), None)
 
 
 def _found(indexes: Mapping[str, SearchIndex], words: str, n_wanted: int, rank: str) -> dict[str, Finding]:
@@ -211,9 +217,7 @@ def _summed(counts: Sequence[dict[str, Counts]]) -> dict[str, Counts]:
     for name in dict.fromkeys(name for some in counts for name in some):
         some = [each[name] for each in counts if name in each]
         pages = sum((Counter(each.pages) for each in some), Counter[str]())
-        order = (
-            sorted(pages, reverse=True) if name == "year" else sorted(pages, key=lambda value: (-pages[value], value))
-        )
+        order = in_order(name, pages)
         # A value that one crawl has left out may have more pages than are counted here.
         is_exact = all(each.is_exact and not each.has_more for each in some)
         summed[name] = Counts({value: pages[value] for value in order[:N_VALUES]}, len(order) > N_VALUES, is_exact)
