@@ -15,6 +15,7 @@ from orienteer.search.lookup import built, may_be_relaxed, n_found
 from orienteer.search.query import SENTENCE_WORDS, Ask, hints, wrong_values
 from orienteer.search.spelling import suggestion
 from orienteer.search.text_index import page_numbers, refusals
+from orienteer.search.vocabulary import Vocabulary
 
 MAX_RESULTS = 10_000  # that one can page through
 FEW = 3  # results, so that a slip of the pen is looked for
@@ -31,12 +32,12 @@ class Finding(NamedTuple):
     relaxed: bool
 
     @classmethod
-    def of(cls, view: View, ask: Ask, n_wanted: int) -> Finding:
-        """Look for what is asked."""
+    def of(cls, view: View, ask: Ask, n_wanted: int, vocabulary: Vocabulary | None = None) -> Finding:
+        """Look for what is asked; the vocabulary, by default that of the index, says what words are worth."""
         limit = max(ranking.N_REORDERED, n_wanted) if ask.sought else MAX_RESULTS
         with refusals(view.index):
             for relaxed in (False, True) if may_be_relaxed(ask) else (False,):
-                query = built(ask, view.vocabulary, relaxed)
+                query = built(ask, vocabulary or view.vocabulary, relaxed)
                 result = view.searcher.search(query, limit)
                 if result.hits:
                     break

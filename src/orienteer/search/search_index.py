@@ -11,6 +11,7 @@ may search at once, and reload; others may crawl and index meanwhile.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -200,17 +201,21 @@ class SearchIndex:
             elapsed_s=time.perf_counter() - began,
         )
 
-    def find(self, words: str, n_wanted: int, rank: str = "text") -> Finding:
+    def find(self, words: str, n_wanted: int, rank: str = "text", others: Sequence[SearchIndex] = ()) -> Finding:
         """All that says what is asked for: at least the best `n_wanted` by their words, of which none is read yet.
 
-        That there are ranks for the order is seen to.
+        That there are ranks for the order is seen to. With `others`, words weigh what they would in one index of all.
         """
         view = self._view
         ranking.expect_rank(rank)
         if rank == "global" and not view.columns.has_outside:
             how = f"`orienteer estimate {self.folder}`, then `orienteer index {self.folder}`"
             raise InputError(f"nothing is known of the global rank of these pages; estimate it with {how}")
-        return Finding.of(view, parse(words, view.vocabulary.field_names), min(n_wanted, MAX_RESULTS))
+        ask = parse(words, view.vocabulary.field_names)
+        searchers = [index._view.searcher for index in others]
+        return Finding.of(
+            view, ask, min(n_wanted, MAX_RESULTS), view.vocabulary.together_with((view.searcher, *searchers))
+        )
 
     def complete(self, typed: str, n: int = 8) -> tuple[Suggestion, ...]:
         """What somebody may be about to type (see `completion`): words first, then titles."""
