@@ -7,6 +7,8 @@
     ├── SeedError             a crawl that could not fetch a single page: a wrong address, a closed port, no HTML
     ├── LoginError            a new crawl that could not log in where it should
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
+    ├── LibraryError          what cannot be done with a crawl of a library: something works on it, or on too many
+    │   └── NotInLibraryError     there is no crawl or job of that name
     ├── ProcessError          no process can be started beside this one, or all of them died
     └── MissingExtraError     an optional package is not installed
 
@@ -56,6 +58,14 @@ class LoginError(OrienteerError):
 
 class ExportError(OrienteerError):
     """An export that cannot be written: the disk is full, access is denied, something else is in its place."""
+
+
+class LibraryError(OrienteerError):
+    """A library of crawls cannot do this now: something works on the crawl, or the name is taken."""
+
+
+class NotInLibraryError(LibraryError):
+    """There is no crawl, or no job, of this name in the library."""
 
 
 class ProcessError(OrienteerError):

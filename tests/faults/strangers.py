@@ -29,13 +29,13 @@ import tomli_w
 import orienteer as ori
 from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
-from orienteer.live.control import StartedCrawl
+from orienteer.library.one_crawl import StartedCrawl
 from tests.imports.collections_made import response, write
 from tests.ready_process import ReadyProcess
 
 FILES = (
     "crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.toml", "crawl.lock", "crawl.allowed", "log.jsonl",
-    "course.jsonl", "frontier.json", "report.json", "estimate.json", "ranks.npz", "last-run.txt", "topic.toml",
+    "course.jsonl", "frontier.json", "report.json", "estimate.json", "ranks.npz", "topic.toml",
     "policy.npz", "checkpoints/latest.npz", "archive/orienteer-00000.warc.gz", "archive/orienteer-00001.warc.gz",
     "index/crawl.lock", "index/pages.db", "index/columns.npz", "index/meta.json", "index/.managed.json",
     "repair.json",

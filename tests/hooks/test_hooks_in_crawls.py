@@ -21,7 +21,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.control import StartedCrawl
+from orienteer.library.one_crawl import StartedCrawl
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.pages.added import Additions
 from orienteer.store.database import Database

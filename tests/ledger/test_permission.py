@@ -17,7 +17,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.control import StartedCrawl
+from orienteer.library.one_crawl import StartedCrawl
 from orienteer.live.session import refresh
 from tests.cli.run import orienteer, refused
 from tests.live.live_crawls import Told, crawled

@@ -12,7 +12,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.live.control import StartedCrawl
+from orienteer.library.one_crawl import StartedCrawl
 from orienteer.repair.repair import repair
 from orienteer.search.search_index import search
 from orienteer.store.folder import CrawlFolder
@@ -25,7 +25,7 @@ A = "http://a.test"
 FILES = (
     "crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.db-journal", "crawl.toml", "crawl.lock", "crawl.allowed",
     "log.jsonl", "log.1.jsonl", "course.jsonl", "frontier.json", "report.json", "estimate.json", "ranks.npz",
-    "last-run.txt", "topic.toml", "topic.npz", "policy.npz", "checkpoints/latest.npz", "repair.json",
+    "jobs/jobs.lock", "topic.toml", "topic.npz", "policy.npz", "checkpoints/latest.npz", "repair.json",
     "archive/orienteer-00000.warc.gz", "archive/orienteer-00001.warc.gz", "index/crawl.lock", "index/pages.db",
     "index/pages.db-wal", "index/columns.npz", "index/meta.json", "index/.managed.json", "index/.tantivy-meta.lock",
 )  # fmt: skip

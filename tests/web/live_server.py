@@ -26,10 +26,10 @@ def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            app.state.crawl.ending.set()
+            app.state.served.end()
             server.should_exit = True
             thread.join(600)  # kernels may be compiling
-            app.state.crawl.close()
+            app.state.served.close()
     assert not thread.is_alive()
 
 

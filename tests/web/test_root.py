@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from orienteer.web.app import crawl_app, guard
+from orienteer.web.archived.pages import ArchivedPages
 from tests.web.live_server import client_of, served
 
 ROOT = "/crawls/harbour"
@@ -30,9 +31,9 @@ _ADDRESS = re.compile(r"""\b(?:href|src|action|hx-get|data-(?:events|now|map|reg
 
 @pytest.fixture(scope="module")
 def mounted(small_crawl: Path) -> Iterator[httpx.Client]:
-    outer, inner = FastAPI(), crawl_app(small_crawl)
+    outer, inner = FastAPI(), crawl_app(small_crawl, ArchivedPages(True))
     outer.mount(ROOT, inner)
-    outer.state.crawl, outer.state.archived = inner.state.crawl, inner.state.archived
+    outer.state.served, outer.state.archived = inner.state.served, inner.state.archived
     guard(outer, None, True)
     with served(small_crawl, outer) as address, client_of(address) as client:
         yield client

@@ -52,9 +52,9 @@ def demo(
             _tell(stage)
             _say_how_to_see_it(stage, keep, serve)
         if serve:
-            from orienteer.cli.serve import show
+            from orienteer.cli.serve import Place, show
 
-            show(stage.folder)
+            show(stage.folder, Place())
 
 
 @contextmanager

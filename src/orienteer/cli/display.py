@@ -8,8 +8,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from orienteer.cli import interruption
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _PATIENCE_S = 0.7
+_FIRST_LINE_S, _LINE_EVERY_S, _LINE_SHARE = 10.0, 2.0, 0.05  # where there is no terminal
 _WIDE = 10_000
 
 
@@ -27,16 +28,20 @@ _WIDE = 10_000
 def progress_bar() -> Iterator[Progress]:
     """A progress display that appears when work takes longer than a moment, and leaves nothing behind.
 
-    Only on a terminal: a log file is better off without bars.
+    Elsewhere than on a terminal it is a line now and then, for a log file and for whoever watches it.
     """
     started = time.monotonic()
     bars: Any = None
     task: Any = None
+    lines = ProgressLines()
 
     def show(stage: str, done: int, total: int) -> None:
         nonlocal bars, task
         interruption.check()
-        if not sys.stderr.isatty() or time.monotonic() - started < _PATIENCE_S:
+        if not sys.stderr.isatty():
+            lines(stage, done, total)
+            return
+        if time.monotonic() - started < _PATIENCE_S:
             return
         if bars is None:
             bars = _new_bars()
@@ -49,6 +54,24 @@ def progress_bar() -> Iterator[Progress]:
     finally:
         if bars is not None:
             bars.stop()
+
+
+class ProgressLines:
+    """Progress in lines, `reading pages: 24 %`: the first after ten seconds, then each twentieth part or stage."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next = clock() + _FIRST_LINE_S
+        self._stage, self._done = "", 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = self._clock()
+        is_far = total > 0 and done - self._done >= _LINE_SHARE * total
+        if now < self._next or (stage == self._stage and not is_far):
+            return
+        self._next, self._stage, self._done = now + _LINE_EVERY_S, stage, done
+        with suppress(OSError):  # nobody need be there to read it
+            print(f"{stage}: {100 * done / total:.0f} %" if total else f"{stage}…", file=sys.stderr, flush=True)
 
 
 def _new_bars() -> Any:

@@ -33,6 +33,7 @@ _COMMANDS = {
     "import": "import_:import_",
     "status": "status:status",
     "stop": "stop:stop",
+    "jobs": "jobs:jobs",
     "upload": "upload:upload",
     "explain": "explain:explain",
     "replay": "replay:replay",

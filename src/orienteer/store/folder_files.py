@@ -15,6 +15,7 @@
     captures/         where the records of the archive stand, by URL (see `capture_table`); derived
     outside/          the pages around it that were looked at for that: a folder like this one, links only
     survey/           the pages outside that a survey needed, and what it measured: a folder like this one
+    jobs/             commands that were started on it from its own pages (see `library/job_folder`)
     log.jsonl         what happened, an object a line (see `log`); never the truth
     course.jsonl      how it went, in points (see `course`); never the truth
     frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain_folder, open_plain
+from orienteer.processes.lock_holder import holder
 from orienteer.store.failures import explained
 
 LOCK = "crawl.lock"
 # That we write to in a folder.
-INNER_FOLDERS = frozenset(("archive", "captures", "checkpoints", "index", "outside", "survey", "survey-on-topic"))
+INNER_FOLDERS = frozenset(
+    ("archive", "captures", "checkpoints", "index", "jobs", "outside", "survey", "survey-on-topic")
+)
 
 
 class FolderLock:
@@ -57,12 +60,4 @@ def holder_of(folder: Path) -> int | None:
     if not path.is_file():
         return None
     with explained(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pid = os.pread(descriptor, 20, 0).strip()
-            return int(pid) if pid.isdigit() else 0
-        finally:
-            os.close(descriptor)
-    return None
+        return holder(path)

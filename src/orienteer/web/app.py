@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -48,38 +49,45 @@ def create_app(
     comparisons: Iterable[Path] = (),
     archived_at: str | None = None,
 ) -> FastAPI:
-    """The pages of a crawl folder. Its crawl is `app.state.crawl`; close that when the server has ended.
+    """The pages of a crawl folder. What it shows is `app.state.served`; close that when the server has ended.
 
     With a `token` they are shown to those who have it. Unless `only_this_machine` is served, there must be one.
     `comparisons` are files to show beside those in the folder. `archived_at` is the origin at which browsers find
     archived pages; by default the next port of the host that they ask.
     """
-    app = crawl_app(Path(folder), only_this_machine, comparisons, archived_at)
+    app = crawl_app(Path(folder), ArchivedPages(only_this_machine, archived_at), comparisons)
     guard(app, token, only_this_machine)
     return app
 
 
 def crawl_app(
-    folder: Path, only_this_machine: bool = True, comparisons: Iterable[Path] = (), archived_at: str | None = None
+    folder: Path, archived: ArchivedPages, comparisons: Iterable[Path] = (), pages: Sequence[Page] = PAGES
 ) -> FastAPI:
-    """The same without a guard; it may be mounted under any path."""
+    """The same without a guard; it may be mounted under any path. `archived` may serve several such applications."""
+    app = app_of(pages, "Search and watch a crawl.")
+    crawl = app.state.crawl = app.state.served = ServedCrawl(folder)
+    app.state.archived = archived
+    app.state.open_archive = lambda: nullcontext(crawl.archive)
+    app.state.map = KeptMap(folder)
+    app.state.comparisons = Comparisons(folder, comparisons)
+    app.state.watch = CrawlWatch(folder)
+    app.state.index_making = IndexMaking.of_folder(folder)
+    app.state.icons = Icons(crawl.archive)
+    return app
+
+
+def app_of(pages: Sequence[Page], description: str) -> FastAPI:
+    """An application of these pages; what they need to know is put into its state."""
     app = FastAPI(
         title="Orienteer",
-        description="Search and watch a crawl.",
+        description=description,
         version=__version__,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.state.crawl = ServedCrawl(folder)
-    app.state.archived = ArchivedPages(app.state.crawl.archive, only_this_machine, archived_at)
-    app.state.map = KeptMap(folder)
-    app.state.comparisons = Comparisons(folder, comparisons)
-    app.state.watch = CrawlWatch(folder)
-    app.state.index_making = IndexMaking(folder)
-    app.state.icons = Icons(app.state.crawl.archive)
-    app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
-    for page in PAGES:
+    app.state.entries = tuple(page.ENTRY for page in pages if page.ENTRY is not None)
+    for page in pages:
         _answer_head(page.router)
         app.include_router(page.router)
     add_refusals(app)

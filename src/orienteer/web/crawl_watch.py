@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
@@ -21,7 +22,8 @@ from orienteer.inspect.status_in_words import (
     stopped_in_words,
 )
 from orienteer.inspect.workers_in_words import WorkerNow, workers_of
-from orienteer.live.control import StartedCrawl, ask_to_stop, resume_refusal
+from orienteer.library.one_crawl import StartedCrawl
+from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
@@ -136,17 +138,53 @@ class FrontierNow:
     is_being_read: bool
 
 
+class Started(Protocol):
+    """A crawl that was started from here, as a process of its own."""
+
+    @property
+    def process(self) -> int: ...
+
+    @property
+    def has_ended(self) -> bool: ...
+
+    def trouble(self) -> str | None:
+        """Why it ended without having crawled, in one line; None if it did not."""
+
+
+class Starter(Protocol):
+    """Goes on with one crawl; `last` is the one that was started last, as far as is known."""
+
+    def start(self, until: float | None, budget: int | None) -> Started: ...
+
+    def last(self) -> Started | None: ...
+
+
+class FolderStarter:
+    """Goes on with the crawl in a folder; it knows what it has started itself."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: StartedCrawl | None = None
+
+    def start(self, until: float | None, budget: int | None) -> StartedCrawl:
+        self._last = StartedCrawl(self._path, until, budget)
+        return self._last
+
+    def last(self) -> StartedCrawl | None:
+        return self._last
+
+
 class CrawlWatch:
     """Looks at a crawl folder for all who watch, and stops the crawl or goes on with it for them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, starter: Starter | None = None) -> None:
         self.path = path
+        self._starter = starter or FolderStarter(path)
         self._onlooker = FolderWatcher(path)
         self._looking = threading.Lock()
         self._now: CrawlNow | None = None
         self._status: FolderStatus | None = None
         self._next_look = 0.0
-        self._started: StartedCrawl | None = None
         self._stopping: int | None = None  # the process that was asked to stop
         self._retold: FrontierTop | None = None
         self._retelling: threading.Thread | None = None
@@ -199,12 +237,13 @@ class CrawlWatch:
         """
         Goal(until, budget)
         with self._looking:
-            if holder_of(self.path) is not None or (self._started is not None and not self._started.has_ended):
+            last = self._starter.last()
+            if holder_of(self.path) is not None or (last is not None and not last.has_ended):
                 raise CrawlFolderError(f"{self.path}: the crawl is running already")
             refused = resume_refusal(self._onlooker.look(_HOSTS_SHOWN), until, budget)
             if refused is not None:
                 raise CrawlFolderError(refused)
-            self._started = started = StartedCrawl(self.path, until, budget)
+            started = self._starter.start(until, budget)
             self._stopping = None
         deadline = time.monotonic() + _START_PATIENCE_S
         while time.monotonic() < deadline and not started.has_ended and holder_of(self.path) != started.process:
@@ -214,7 +253,8 @@ class CrawlWatch:
 
     def started_here(self) -> int | None:
         """The process of the crawl that was resumed from here and is still running; None if there is none."""
-        return None if self._started is None or self._started.has_ended else self._started.process
+        last = self._starter.last()
+        return None if last is None or last.has_ended else last.process
 
     def _retell(self, now: CrawlNow) -> None:
         """Begin to read the crawl anew for its frontier, once for each moment."""
@@ -237,14 +277,15 @@ class CrawlWatch:
         library = status.library if status.epochs else None
         walked = status.surveyed
         measured = None if walked is None else walked.measured
-        phase = self._phase(status)
+        last = self._starter.last()
+        phase = self._phase(status, last)
         is_running = phase in ("running", "stopping")
         waiting = figures.get("n_frontier")
         return CrawlNow(
             phase=phase,
             process=status.holder or None,
             stopped=stopped_in_words(status),
-            trouble=None if self._started is None or is_running else self._started.trouble(),
+            trouble=None if last is None or is_running else last.trouble(),
             resume_refusal=None if is_running else resume_refusal(status),
             goal=goal_in_words(settings),
             goal_reached=bool(status.report_is_current and (status.report or {}).get("goal_reached")),
@@ -300,10 +341,10 @@ class CrawlWatch:
             database_bytes=status.database_bytes,
         )
 
-    def _phase(self, status: FolderStatus) -> str:
+    def _phase(self, status: FolderStatus, last: Started | None) -> str:
         if status.holder is not None:
             return "stopping" if self._stopping is not None and status.holder == self._stopping else "running"
-        if self._started is not None and not self._started.has_ended:
+        if last is not None and not last.has_ended:
             return "starting"
         return "new" if status.first_time is None else "stopped"
 

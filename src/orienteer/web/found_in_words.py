@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from orienteer.search.facets import Facet
 from orienteer.search.page_facts import type_name
 from orienteer.search.search_index import MAX_RESULTS, Hit, Results
+from orienteer.search.several import SeveralResults
 from orienteer.wording import counted, visible
 
 DEFAULT = "blend"
@@ -107,7 +108,7 @@ def in_words(results: Results, has_global_rank: bool, seen_from: str) -> dict[st
     """What the template says of results, besides what is in them."""
     before = _order_before(results.rank, seen_from, has_global_rank)
     return {
-        "summary": _summary(results),
+        "summary": summary_of(results, len(results.hits)),
         "moves": [_move(hit, before) for hit in results.hits],
         "compared": _SAID[before] if before else "",
         "snippets": [pieces(hit) for hit in results.hits],
@@ -165,10 +166,11 @@ def pieces(hit: Hit) -> list[tuple[str, bool]]:
     return [(visible(part), bool(number % 2)) for number, part in enumerate(hit.parts) if part]
 
 
-def _summary(results: Results) -> str:
+def summary_of(results: Results | SeveralResults, n_shown: int) -> str:
+    """How many were found, and which of them are shown, in one line."""
     if not results.total:
         return "" if results.hints else "Nothing found."
     first = (results.page - 1) * results.n + 1
-    shown = f"{first:,} to {first + len(results.hits) - 1:,}" if results.hits else "none on this page"
+    shown = f"{first:,} to {first + n_shown - 1:,}" if n_shown else "none on this page"
     took = f"{1000 * results.elapsed_s:.1f}\u00a0ms"
     return f"{counted(results.total, 'page')} found, {shown}, {_SAID[results.rank]}; {took}"

@@ -1,41 +1,49 @@
-"""The index of a crawl, made at the push of a button."""
+"""The index of a crawl, made at the push of a button: a job, as everything that is started from the browser."""
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from orienteer.errors import CrawlFolderError
-from orienteer.live.control import StartedIndexing
+from orienteer.library.jobs import Jobs
+from orienteer.library.one_crawl import OneCrawl
 from orienteer.search.index_files import index_folder
 from orienteer.store.lock import holder_of
 
+KIND = "index"
+
 
 class MakingNow(NamedTuple):
-    """Whether somebody is making an index just now, and why the one that was started last came to nothing."""
+    """Whether somebody is making an index just now, how far it is (None: nobody knows), and why the one that was
+    started last came to nothing."""
 
     is_running: bool
+    share: float | None
     trouble: str | None
 
 
 class IndexMaking:
-    """Starts `orienteer index DIR` as a process of its own; it outlives the server."""
+    """Makes the index of one crawl, by the name that the crawl has among these jobs."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._started: StartedIndexing | None = None
+    def __init__(self, jobs: Jobs, crawl: str) -> None:
+        self._jobs = jobs
+        self._crawl = crawl
+
+    @classmethod
+    def of_folder(cls, path: Path) -> IndexMaking:
+        """Of a crawl that is in no library."""
+        crawl = OneCrawl(path)
+        return cls(Jobs(crawl, allow_private=True), crawl.name)
 
     def now(self) -> MakingNow:
-        started = self._started
-        is_ours = started is not None and not started.has_ended
-        is_running = is_ours or holder_of(index_folder(self._path)) is not None
-        return MakingNow(is_running, None if started is None or is_running else started.trouble())
+        last = next((job for job in self._jobs.of(self._crawl) if job.kind == KIND), None)
+        if last is not None and last.is_alive:
+            return MakingNow(True, last.share, None)
+        folder = index_folder(self._jobs.library.path_of(self._crawl))
+        if holder_of(folder) is not None:  # by a crawl, or in a shell
+            return MakingNow(True, None, None)
+        return MakingNow(False, None, None if last is None or last.state not in ("failed", "killed") else last.line)
 
     def start(self) -> None:
-        """Begin, unless somebody has."""
-        with self._lock:
-            if self.now().is_running:
-                raise CrawlFolderError(f"{self._path}: the index is being made already")
-            self._started = StartedIndexing(self._path)
+        """Begin; LibraryError where somebody has."""
+        self._jobs.start(KIND, self._crawl, {})

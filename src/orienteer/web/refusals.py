@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.errors import CrawlFolderError, LibraryError, NotInLibraryError, OrienteerError
 from orienteer.web.rendering import render, wants_part
 from orienteer.web.served_archive import StillReadingError
 from orienteer.wording import plain
@@ -64,7 +64,14 @@ async def _of_error(request: Request, error: Exception) -> Response:
         answer = refusal(request, 503, str(error))
         answer.headers["Retry-After"] = answer.headers["Refresh"] = _AGAIN_S
         return answer
-    return refusal(request, 409 if isinstance(error, CrawlFolderError) else 400, str(error))
+    return refusal(request, status_of(error), str(error))
+
+
+def status_of(error: Exception) -> int:
+    """Of what was raised on purpose: there is no such thing, or it cannot be now, or not as it was asked for."""
+    if isinstance(error, NotInLibraryError):
+        return 404
+    return 409 if isinstance(error, (CrawlFolderError, LibraryError)) else 400
 
 
 async def _of_status(request: Request, error: Exception) -> Response:

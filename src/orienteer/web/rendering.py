@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import shlex
+import time
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -31,16 +33,26 @@ class Entry(NamedTuple):
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's name if it is of
     a crawl, the path that all pages of that are under (`root`), and whether it `is_part` of one that is there."""
-    root = request.scope.get("root_path", "")
+    root = root_of(request)
     text = _environment().get_template(template).render(
         entries=request.app.state.entries,
         root=root,
-        here=request.url.path.removeprefix(root),
+        here=request.scope["path"].removeprefix(request.scope.get("root_path", "")),
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})
+
+
+def root_of(request: Request) -> str:
+    """The path that all pages of a crawl are under, as it stands in addresses; empty where there is none."""
+    return quote(request.scope.get("root_path", ""))
+
+
+def path_of_crawl(name: str) -> str:
+    """The path that all pages of a crawl of a library are under."""
+    return "/crawls/" + quote(name, safe="")
 
 
 def served_crawl(request: Request) -> ServedCrawl:
@@ -92,8 +104,12 @@ def _environment() -> Environment:
         "host": host_of,
         "address": lambda url: url.partition("://")[2] or url,
         "path": lambda url: "/" + url.partition("://")[2].partition("/")[2],
-        "query": lambda values: urlencode(values, errors="replace"),
+        "query": lambda values: urlencode(values, doseq=True, errors="replace"),
         "details": details_of,
+        "crawl_path": path_of_crawl,
+        "lines": lambda text: "\n".join(visible(line) for line in text.splitlines()),
+        "shell": shlex.quote,
+        "ago": lambda unix_s: duration(max(0.0, time.time() - unix_s)),
     }
     environment.tests["link"] = is_link
     return environment

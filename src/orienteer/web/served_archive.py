@@ -37,12 +37,15 @@ class ServedArchive:
         self._thread: threading.Thread | None = None
         self._is_read = self._is_partly_read = False
         self._reads_stored = False
+        self._is_closed = False
         self._share = 0.0
         self._trouble: OrienteerError | None = None
 
     @contextmanager
     def reading(self, fresh: bool = False) -> Iterator[Captures]:
         """What is archived; with `fresh`, also what was appended a moment ago."""
+        if self._is_closed:
+            raise CrawlFolderError("The archive was closed meanwhile. Try again.")
         if fresh or not self._is_read:
             self._update(with_stored=True).join(_PATIENCE_S)
         if not self._is_read:
@@ -58,6 +61,8 @@ class ServedArchive:
     def have_views(self, urls: list[str]) -> list[bool]:
         """Which of these pages have a picture; none while that is not known."""
         captures = self._captures
+        if self._is_closed:
+            return [False] * len(urls)
         if not self._is_read:
             self._update(with_stored=False)
         if captures is None or not self._is_partly_read:
@@ -92,6 +97,7 @@ class ServedArchive:
         return self._is_partly_read
 
     def close(self) -> None:
+        self._is_closed = True
         self._ending.set()
         with self._lock:
             if self._thread is not None:

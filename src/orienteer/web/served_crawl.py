@@ -41,6 +41,7 @@ class ServedCrawl:
         self.archive = ServedArchive(path, self.ending)
         self._lock = threading.Lock()
         self._lease: _Lease | None = None
+        self._is_closed = False
 
     @property
     def name(self) -> str:
@@ -58,10 +59,15 @@ class ServedCrawl:
                 lease.n_users -= 1
                 _close_if_done(lease)
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """Let answers without an end come to one."""
         self.ending.set()
+
+    def close(self) -> None:
+        self.end()
         self.archive.close()
         with self._lock:
+            self._is_closed = True
             self._retire()
 
     def _borrowed(self) -> _Lease:
@@ -79,8 +85,11 @@ class ServedCrawl:
                 else:
                     self._retire()
                     self._lease = _Lease(index, state)
-            self._lease.n_users += 1
-            return self._lease
+            lease = self._lease
+            lease.n_users += 1
+            if self._is_closed:  # somebody has had this crawl in hand since before; the index is closed after them
+                self._retire()
+            return lease
 
     def _first_index(self) -> SearchIndex:
         """The index, where none is open yet; one that is being written just now is waited for, for a moment."""

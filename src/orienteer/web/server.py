@@ -8,17 +8,27 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from orienteer.errors import InputError
-from orienteer.web.served_crawl import ServedCrawl
 
 _MAX_PORT = 65_535
 _PORTS_TRIED = 20
 _PATIENCE_S = 2  # for answers under way, when the server is to end
+
+
+class Served(Protocol):
+    """What an application shows, in `app.state.served`: a crawl, or all crawls of a library."""
+
+    def end(self) -> None:
+        """Let answers without an end come to one."""
+
+    def close(self) -> None:
+        """When the server has ended."""
 
 
 class PageServer(uvicorn.Server):
@@ -40,9 +50,7 @@ class PageServer(uvicorn.Server):
                 timeout_graceful_shutdown=_PATIENCE_S,
             )
         )
-        crawl = app.state.crawl
-        assert isinstance(crawl, ServedCrawl)
-        self._crawl = crawl
+        self._served: Served = app.state.served
 
     def serve_on(self, listener: socket.socket, beside: socket.socket) -> None:
         """Serve there until the end; archived pages `beside`."""
@@ -55,7 +63,7 @@ class PageServer(uvicorn.Server):
         await (archived.origin if is_archived else self._app)(scope, receive, send)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._crawl.ending.set()
+        self._served.end()
         self.should_exit = True
 
     @contextmanager

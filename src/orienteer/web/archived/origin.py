@@ -35,7 +35,6 @@ from orienteer.inspect.captures import ArchivedContent
 from orienteer.web.archived.addresses import FILE, FRAME, PART, SENT, SHOWN, Address, address_in, path_to
 from orienteer.web.archived.views import Shown, View, Views
 from orienteer.web.security import MAX_TARGET_BYTES, is_loopback, name_of
-from orienteer.web.served_archive import ServedArchive
 from orienteer.wording import plain
 
 _HEADERS = {
@@ -89,8 +88,7 @@ def can_be_framed(media_type: str) -> bool:
 class ArchivedOrigin:
     """The application of that origin. It knows nothing of the other pages, and changes nothing."""
 
-    def __init__(self, archive: ServedArchive, views: Views, only_this_machine: bool) -> None:
-        self._archive = archive
+    def __init__(self, views: Views, only_this_machine: bool) -> None:
         self._views = views
         self._only_this_machine = only_this_machine
 
@@ -121,7 +119,7 @@ class ArchivedOrigin:
         return _response(view, part, is_outer=address.kind in (SHOWN, SENT))
 
     def _part(self, view: View, address: Address, wanted_for: str) -> _Part:
-        found = self._found(address)
+        found = _found(view, address)
         if address.kind in (SHOWN, SENT):
             time = None if found is None else found.time
             self._views.show(view, Shown(address.url, address.time, time, address.kind == SHOWN))
@@ -135,15 +133,16 @@ class ArchivedOrigin:
             return _Part(200, "application/octet-stream", found.content.content, saved)
         return _replayed(view, address, found)
 
-    def _found(self, address: Address) -> _Found | None:
-        with self._archive.reading() as captures:
-            row = captures.nearest(address.url, address.time)
-            if row is None:
-                return None
-            times = captures.times_of(address.url) if address.kind in (SHOWN, FRAME) else ()
-            dom = next((time.dom for time in times if time.capture == row), None)
-            content = captures.content(dom or row)
-            return None if content is None else _Found(content, row.time, dom is not None)
+
+def _found(view: View, address: Address) -> _Found | None:
+    with view.archive() as archive, archive.reading() as captures:
+        row = captures.nearest(address.url, address.time)
+        if row is None:
+            return None
+        times = captures.times_of(address.url) if address.kind in (SHOWN, FRAME) else ()
+        dom = next((time.dom for time in times if time.capture == row), None)
+        content = captures.content(dom or row)
+        return None if content is None else _Found(content, row.time, dom is not None)
 
 
 def _replayed(view: View, address: Address, found: _Found) -> _Part:

@@ -1,4 +1,4 @@
-"""What the pages of the crawl need to show archived ones: the other origin, and the views that are open."""
+"""What pages need to show archived ones: the other origin, and the views that are open; one for all crawls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from starlette.requests import Request
 
 from orienteer.errors import InputError
 from orienteer.web.archived.origin import ArchivedOrigin
-from orienteer.web.archived.views import View, Views, origin_of
+from orienteer.web.archived.views import Opening, View, Views, origin_of
 from orienteer.web.security import is_loopback, name_of
-from orienteer.web.served_archive import ServedArchive
 
 _ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?/?")
 
@@ -18,16 +17,15 @@ _ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5
 class ArchivedPages:
     """`port` is that of the other origin, when the server listens; `at` is what browsers call it, if that differs."""
 
-    def __init__(self, archive: ServedArchive, only_this_machine: bool, at: str | None = None) -> None:
+    def __init__(self, only_this_machine: bool, at: str | None = None) -> None:
         if at is not None and not _ORIGIN.fullmatch(at):
             raise InputError(f"--archived-at is {at!r}; an origin is expected, such as https://archive.example.org")
-        self.archive = archive
         self.views = Views()
-        self.origin = ArchivedOrigin(archive, self.views, only_this_machine)
+        self.origin = ArchivedOrigin(self.views, only_this_machine)
         self.port: int | None = None
         self._at = None if at is None else at.rstrip("/")
 
-    def begin_view(self, request: Request) -> View:
+    def begin_view(self, request: Request, archive: Opening) -> View:
         """Of whoever asks: the other origin has the name by which these pages are known there, and another port."""
         scheme, host = request.url.scheme, request.headers.get("host", "")
         named = "localhost" if host.startswith("[") and is_loopback(name_of(host)) else host
@@ -36,7 +34,7 @@ class ArchivedPages:
             raise InputError("Archived pages can only be shown where the server has a name and a second port.")
         if "[" in own:  # a content security policy cannot name such an address
             raise InputError("Archived pages cannot be shown at an IPv6 address: open these pages by a name.")
-        return self.views.begin(pages, own)
+        return self.views.begin(pages, own, request.scope.get("root_path", ""), archive)
 
 
 def archived_pages(request: Request) -> ArchivedPages:

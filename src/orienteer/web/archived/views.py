@@ -3,6 +3,9 @@
 A view begins when somebody opens a page as archived. Its id is the way in to the other origin, since no site that is
 open in the same browser can guess it. A frame tells nobody where it has gone to; but all it shows comes from here, so
 this is where it is known.
+
+A view is of one crawl. It holds no archive, but asks for it each time, since crawls that nobody looks at
+may be closed meanwhile.
 """
 
 from __future__ import annotations
@@ -11,7 +14,15 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orienteer.web.served_archive import ServedArchive
+
+Opening = Callable[[], "AbstractContextManager[ServedArchive]"]
 
 MAX_MISSING = 200  # URLs that are kept in mind of one page
 _MAX_VIEWS = 4_096
@@ -30,11 +41,14 @@ class Shown:
 
 @dataclass
 class View:
-    """`pages` is the origin that the frame is in, `own` the one that it shows archived pages from."""
+    """`pages` is the origin that the frame is in, `own` the one that it shows archived pages from; `crawl` is the path
+    under which its crawl is served, and `archive` opens what that has archived."""
 
     id: str
     pages: str
     own: str
+    crawl: str
+    archive: Opening
     shown: Shown | None = None
     n_parts: int = 0
     n_missing: int = 0
@@ -53,8 +67,8 @@ class Views:
         self._views: OrderedDict[str, View] = OrderedDict()
         self._lock = threading.Lock()
 
-    def begin(self, pages: str, own: str) -> View:
-        view = View(secrets.token_urlsafe(24), pages, own)
+    def begin(self, pages: str, own: str, crawl: str, archive: Opening) -> View:
+        view = View(secrets.token_urlsafe(24), pages, own, crawl, archive)
         with self._lock:
             self._views[view.id] = view
             while len(self._views) > _MAX_VIEWS:

@@ -23,7 +23,7 @@ from orienteer.web.archived.origin import can_be_framed
 from orienteer.web.archived.pages import archived_pages
 from orienteer.web.archived.views import View
 from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render
+from orienteer.web.rendering import Entry, render, served_crawl
 from orienteer.web.security import FRAMED
 from orienteer.wording import plain
 
@@ -93,7 +93,7 @@ def archived_page(
     if not times:
         return render(request, "archived_missing.html", 404, url=url)
     chosen = _nearest(times, time)
-    view = archived_pages(request).begin_view(request)
+    view = archived_pages(request).begin_view(request, request.app.state.open_archive)
     kind = SENT if sent or chosen.dom is None else SHOWN
     setattr(request.state, FRAMED, view.address)
     frame = view.own + path_to(view.id, kind, chosen.time, chosen.capture.url)
@@ -104,7 +104,7 @@ def archived_page(
 def archived_bar(request: Request, view: Annotated[str, Query(max_length=64)]) -> HTMLResponse:
     """The bar above a frame that may have gone elsewhere by now."""
     found = archived_pages(request).views.get(view)
-    if found is None:
+    if found is None or found.crawl != request.scope.get("root_path", ""):
         raise HTTPException(404, "This is no longer open.")
     if found.shown is None:  # it has not loaded yet
         return HTMLResponse(status_code=204)
@@ -149,7 +149,7 @@ def archived_changes(request: Request, url: Address, before: Moment = "", after:
 @router.get("/archived/picture", include_in_schema=False)
 def archived_picture(request: Request, url: Address) -> Response:
     """The newest screenshot of a page; nothing but a picture is ever sent from here."""
-    found = archived_pages(request).archive.view_of(url)
+    found = served_crawl(request).archive.view_of(url)
     kind = next((kind for begin, kind in _PICTURES.items() if found and found.content.startswith(begin)), None)
     if found is None or kind is None or len(found.content) > _MAX_VIEW_BYTES:
         raise HTTPException(404, "There is no screenshot of this page.")
@@ -193,7 +193,7 @@ def changes_api(request: Request, url: Address, before: Moment = "", after: Mome
 
 
 def _times(request: Request, url: str) -> list[ArchivedTime]:
-    with archived_pages(request).archive.reading(fresh=True) as captures:
+    with served_crawl(request).archive.reading(fresh=True) as captures:
         return captures.times_of(url)
 
 
@@ -227,7 +227,7 @@ def _bar(view: View, times: list[ArchivedTime], chosen: ArchivedTime, is_sent: b
 
 def _compared(request: Request, url: str, before: str, after: str) -> _Compared | None:
     """Two dates; without any, the last one at which the page changed, and the one before that."""
-    with archived_pages(request).archive.reading(fresh=True) as captures:
+    with served_crawl(request).archive.reading(fresh=True) as captures:
         times = captures.times_of(url)
         if not times:
             return None

@@ -10,20 +10,20 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
-from orienteer.errors import CrawlFolderError, InputError, OrienteerError
+from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.frontier_top import WaitingPage
 from orienteer.store.course import CoursePoint
 from orienteer.web.band_chart import band_chart
 from orienteer.web.crawl_watch import CrawlNow, CrawlWatch, FrontierNow
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, served_crawl
+from orienteer.web.forms import count_in, fields_of, share_in
+from orienteer.web.refusals import REFUSALS, status_of
+from orienteer.web.rendering import Entry, render, root_of, served_crawl
 from orienteer.wording import counted
 
 ENTRY = Entry("/crawl", "Crawl")
@@ -81,11 +81,10 @@ def stop_by_form(request: Request) -> Response:
 
 @router.post("/crawl/resume", include_in_schema=False)
 async def resume_by_form(request: Request) -> Response:
-    fields = parse_qs((await request.body()).decode(errors="replace"))
-    given = {name: values[0].strip() for name, values in fields.items()}
+    given = await fields_of(request)
 
     def resume() -> int:
-        return _watch(request).resume(_share(given.get("until", "")), _count(given.get("budget", "")))
+        return _watch(request).resume(share_in(given.get("until", "")), count_in(given.get("budget", "")))
 
     return await run_in_threadpool(_done, request, resume)
 
@@ -206,26 +205,6 @@ def _done(request: Request, act: Any) -> Response:
     try:
         act()
     except OrienteerError as error:
-        status = 409 if isinstance(error, CrawlFolderError) else 400
         values = _shown(_watch(request), None) | {"notice": str(error)}
-        return render(request, "crawl.html", status, **values)
-    return RedirectResponse(request.scope.get("root_path", "") + "/crawl", 303)
-
-
-def _share(text: str) -> float | None:
-    """A coverage as people write it, in per cent."""
-    if not text:
-        return None
-    try:
-        return float(text.removesuffix("%").replace(",", ".")) / 100
-    except ValueError:
-        raise InputError(f"the coverage is {text[:50]!r}; it must be a number of per cent, such as 98") from None
-
-
-def _count(text: str) -> int | None:
-    if not text:
-        return None
-    try:
-        return int(text.replace(",", "").replace(" ", ""))
-    except ValueError:
-        raise InputError(f"the budget is {text[:50]!r}; it must be a number of pages, such as 10000") from None
+        return render(request, "crawl.html", status_of(error), **values)
+    return RedirectResponse(root_of(request) + "/crawl", 303)

@@ -11,12 +11,12 @@ from fastapi.responses import JSONResponse, Response
 from orienteer.search.query import MAX_QUERY_CHARS
 from orienteer.web.pages.search import N_SUGGESTIONS
 from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, served_crawl
+from orienteer.web.rendering import Entry, root_of, served_crawl
 from orienteer.wording import plain
 
 ENTRY: Entry | None = None
-_TYPE = "application/opensearchdescription+xml"
-_SUGGESTIONS = "application/x-suggestions+json"
+TYPE = "application/opensearchdescription+xml"
+SUGGESTIONS = "application/x-suggestions+json"
 _MAX_NAME_CHARS = 16  # as OpenSearch has it
 
 router = APIRouter()
@@ -26,7 +26,7 @@ router = APIRouter()
 def description(request: Request) -> Response:
     name = served_crawl(request).name
     text = described(request, f"Orienteer: {name}"[:_MAX_NAME_CHARS], f"Search the crawl {name}", "/?q={searchTerms}")
-    return Response(text, 200, media_type=_TYPE)
+    return Response(text, 200, media_type=TYPE)
 
 
 @router.get(
@@ -40,13 +40,13 @@ def suggest_api(request: Request, q: Annotated[str, Query(max_length=MAX_QUERY_C
     """OpenSearch suggestions: what was typed, and queries that may be meant."""
     with served_crawl(request).searching() as index:
         texts = [suggestion.text for suggestion in index.complete(q, N_SUGGESTIONS)]
-    return JSONResponse([q, texts], media_type=_SUGGESTIONS)
+    return JSONResponse([q, texts], media_type=SUGGESTIONS)
 
 
 def described(request: Request, name: str, about: str, search: str) -> str:
     """The description of a search under the path of these pages; addresses in it must be whole."""
     base = f"{request.url.scheme}://{request.url.netloc}"
-    root = base + request.scope.get("root_path", "")
+    root = base + root_of(request)
     address, suggest = root + search, root + "/api/suggest?q={searchTerms}"
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -56,6 +56,6 @@ def described(request: Request, name: str, about: str, search: str) -> str:
         "  <InputEncoding>UTF-8</InputEncoding>\n"
         f'  <Image width="16" height="16" type="image/svg+xml">{escape(base)}/static/icon.svg</Image>\n'
         f'  <Url type="text/html" method="get" template={quoteattr(address)}/>\n'
-        f'  <Url type="{_SUGGESTIONS}" method="get" template={quoteattr(suggest)}/>\n'
+        f'  <Url type="{SUGGESTIONS}" method="get" template={quoteattr(suggest)}/>\n'
         "</OpenSearchDescription>\n"
     )

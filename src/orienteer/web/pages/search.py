@@ -22,12 +22,12 @@ from orienteer.web.found_in_words import DEFAULT, N_OPEN, N_SHOWN, ORDERS, day_o
 from orienteer.web.icons import Icons
 from orienteer.web.index_making import IndexMaking
 from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, served_crawl, wants_part
+from orienteer.web.rendering import Entry, render, root_of, served_crawl, wants_part
 
 ENTRY = Entry("/", "Search")
 N_RELATED = 6
 N_SUGGESTIONS = 8
-_MAX_N = 100
+MAX_N = 100
 _LOOK_AGAIN_S = "3"
 _MAX_HOST_CHARS = 300
 
@@ -60,9 +60,8 @@ def search_page(
 ) -> HTMLResponse:
     """What was found; what there is where nothing is asked for, and a way to an index where there is none."""
     crawl = served_crawl(request)
-    making: IndexMaking = request.app.state.index_making
     values: dict[str, Any] = {"q": q, "rank": rank, "orders": ORDERS, "default": DEFAULT, "n_open": N_OPEN}
-    values |= {"folder": str(crawl.path), "making": making.now(), "line": "", "results": None, "overview": None}
+    values |= {"folder": str(crawl.path), "making": None, "line": "", "results": None, "overview": None}
     try:
         with crawl.searching() as index:
             values |= {"n_pages": index.n_pages, "has_global_rank": index.has_global_rank}
@@ -72,8 +71,10 @@ def search_page(
             values["pictured"] = crawl.archive.have_views([hit.url for hit in values["results"].hits])
     except CrawlFolderError as error:
         values |= {"n_pages": 0, "has_global_rank": False, "is_current": True, "line": str(error)}
+    if values["line"] or not values["is_current"]:
+        values["making"] = _index_making(request).now()
     answer = render(request, "_parts/found.html" if wants_part(request) and q else "search.html", **values)
-    if values["making"].is_running and not q:
+    if values["making"] is not None and values["making"].is_running and not q:
         answer.headers["Refresh"] = _LOOK_AGAIN_S
     return answer
 
@@ -81,9 +82,8 @@ def search_page(
 @router.post("/index", include_in_schema=False)
 def make_index(request: Request) -> RedirectResponse:
     """Make the index, or bring it up to date, in a process of its own."""
-    making: IndexMaking = request.app.state.index_making
-    making.start()
-    return RedirectResponse(request.scope.get("root_path", "") + "/", 303)
+    _index_making(request).start()
+    return RedirectResponse(root_of(request) + "/", 303)
 
 
 @router.get("/icon", include_in_schema=False)
@@ -102,8 +102,8 @@ def search_api(
     rank: Annotated[str, Query(description="text, local (inside), global (outside) or blend")] = DEFAULT,
     weight: Annotated[float | None, Query(ge=0, le=1, description="Of the rank; by the order if left out")] = None,
     page: Number = 1,
-    n: Annotated[int, Query(ge=1, le=_MAX_N, description="Results a page")] = N_SHOWN,
-    n_related: Annotated[int, Query(ge=0, le=_MAX_N, description="Related pages")] = N_RELATED,
+    n: Annotated[int, Query(ge=1, le=MAX_N, description="Results a page")] = N_SHOWN,
+    n_related: Annotated[int, Query(ge=0, le=MAX_N, description="Related pages")] = N_RELATED,
     facets: Annotated[bool, Query(description="Count the results by host, language, type, year")] = False,
 ) -> Results:
     """Pages in the order wanted, each with its positions in the other orders."""
@@ -122,6 +122,12 @@ def complete_api(
     """Words of the index that go on like this, and titles that begin so."""
     with served_crawl(request).searching() as index:
         return Completed(q=q, suggestions=list(index.complete(q, n)))
+
+
+def _index_making(request: Request) -> IndexMaking:
+    making = request.app.state.index_making
+    assert isinstance(making, IndexMaking)
+    return making
 
 
 def _found(index: SearchIndex, q: str, rank: str, page: int, seen_from: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 // The Crawl page: when the server says that something has changed, exchange the parts that show it.
 
+import { exchange } from "./parts.js";
+
 const crawl = document.getElementById("crawl");
-const shown = new Map();  // what the server sent of each part, last
 let isAsking = false, isStale = false;
 
 async function refresh() {
@@ -9,7 +10,7 @@ async function refresh() {
   isAsking = true;
   try {
     const answer = await fetch(crawl.dataset.now + location.search, { headers: { Accept: "text/html" } });
-    if (answer.ok) exchange(new DOMParser().parseFromString(await answer.text(), "text/html").body);
+    if (answer.ok) exchange(new DOMParser().parseFromString(await answer.text(), "text/html").body, changed);
   } catch {
     // The server has gone; the stream of events finds out when it is back.
   } finally {
@@ -18,36 +19,8 @@ async function refresh() {
   if (isStale) { isStale = false; refresh(); }
 }
 
-function exchange(fresh) {
-  for (const part of [...fresh.children]) {
-    const old = document.getElementById(part.id);
-    if (!old || sameAs(old, part) || isBeingFilledIn(old)) continue;
-    const open = [...old.querySelectorAll("details")].map((each) => each.open);
-    const focus = old.contains(document.activeElement) ? addressOf(document.activeElement) : null;
-    const scrolled = [...old.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
-    shown.set(part.id, part.innerHTML);
-    old.replaceChildren(...part.childNodes);
-    old.querySelectorAll("details").forEach((each, k) => { each.open = open[k] ?? false; });
-    old.querySelectorAll(".scroll").forEach((each, k) => { each.scrollLeft = scrolled[k] ?? 0; });
-    if (focus) old.querySelector(focus)?.focus({ preventScroll: true });
-    if (part.id === "crawl-chart") readAgain();
-  }
-}
-
-function sameAs(old, part) {
-  return (shown.get(part.id) ?? old.innerHTML) === part.innerHTML;
-}
-
-// Nobody's words are taken from under their fingers: not while the form stays the same.
-function isBeingFilledIn(part) {
-  const field = document.activeElement;
-  return field instanceof HTMLInputElement && part.contains(field) && field.value !== field.defaultValue;
-}
-
-function addressOf(element) {
-  if (element.matches("svg.drawing")) return "svg.drawing";
-  if (element.hasAttribute("href")) return `${element.localName}[href="${CSS.escape(element.getAttribute("href"))}"]`;
-  return element.matches("button") ? "button" : element.getAttribute("name") ? `[name="${element.name}"]` : null;
+function changed(part) {
+  if (part === "crawl-chart") readAgain();
 }
 
 // -- reading the drawing: with the pointer, or with the arrow keys --

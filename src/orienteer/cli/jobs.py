@@ -1,0 +1,65 @@
+"""`orienteer jobs`: what was started on the crawls of a library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from orienteer.cli import display
+from orienteer.cli.library_option import LIBRARY, chosen_library
+
+if TYPE_CHECKING:
+    from orienteer.library.jobs import Job
+
+
+def jobs(
+    library: Path | None = LIBRARY,
+    stop: str | None = typer.Option(None, "--stop", metavar="ID", help="Stop this job, as Ctrl-C would."),
+    all_jobs: bool = typer.Option(False, "--all", help="Also those that ended longer ago."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """List what was started on the crawls of a library, in the browser or by a schedule: running, and over.
+
+    A job is an ordinary command with a process of its own. It goes on when the server ends, and is found again.
+
+    Example: [bold]orienteer jobs[/bold]
+    """
+    from orienteer.library.jobs import Jobs
+
+    found = Jobs(chosen_library(library))
+    if stop is not None:
+        found.stop(stop)
+        job = found.get(stop)
+        if json:
+            display.print_json(job.as_dict())
+        else:
+            print(f"{job.crawl}: job {job.id} ({job.kind}) was asked to stop.")
+        return
+    listed = found.all()
+    if json:
+        display.print_json({"library": str(found.library.path), "jobs": [job.as_dict() for job in listed]})
+    elif not listed:
+        print(f"no jobs in {found.library.path}")
+    else:
+        _print_table(listed if all_jobs else listed[:_SHOWN])
+        if len(listed) > _SHOWN and not all_jobs:
+            print(f"and {len(listed) - _SHOWN:,} more (--all)")
+
+
+_SHOWN = 20
+
+
+def _print_table(listed: list[Job]) -> None:
+    from rich.text import Text
+
+    from orienteer.cli.wording import moment, plain
+
+    headings = (("job", False), ("crawl", False), ("", False), ("state", False), ("", True), ("began", False))
+    table = display.columns_table(None, *headings, ("", False))
+    for job in listed:
+        share = "" if job.share is None or not job.is_alive else f"{100 * job.share:.0f} %"
+        cells = (job.id, job.crawl, job.kind, job.state, share, moment(job.began), plain(job.line, 120))
+        table.add_row(*(Text(text) for text in cells))
+    display.console().print(table)

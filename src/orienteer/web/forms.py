@@ -1,0 +1,58 @@
+"""What is posted by forms, as people type it."""
+
+from __future__ import annotations
+
+import math
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+
+from orienteer.errors import InputError
+
+_MAX_FIELDS = 100
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form by name; of several with the same name the first. Empty ones are left out."""
+    text = (await request.body()).decode(errors="replace")
+    try:
+        found = parse_qs(text, max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise InputError(f"a form has at most {_MAX_FIELDS} fields") from None
+    return {name: values[0].strip() for name, values in found.items() if values[0].strip()}
+
+
+def share_in(text: str) -> float | None:
+    """A coverage as people write it, in per cent; None where nothing is written."""
+    if not text:
+        return None
+    try:
+        share = float(text.removesuffix("%").replace(",", ".")) / 100
+    except ValueError:
+        share = math.nan
+    if not math.isfinite(share):
+        raise InputError(f"the coverage is {text[:50]!r}; it must be a number of per cent, such as 98")
+    return share
+
+
+def count_in(text: str) -> int | None:
+    """A number of pages; None where nothing is written."""
+    if not text:
+        return None
+    try:
+        return int(text.replace(",", "").replace(" ", ""))
+    except ValueError:
+        raise InputError(f"the budget is {text[:50]!r}; it must be a number of pages, such as 10000") from None
+
+
+def seconds_in(text: str) -> float | None:
+    """A number of seconds; None where nothing is written."""
+    if not text:
+        return None
+    try:
+        seconds = float(text.replace(",", "."))
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InputError(f"the pause is {text[:50]!r}; it must be a number of seconds, such as 1")
+    return seconds

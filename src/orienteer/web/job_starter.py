@@ -1,0 +1,51 @@
+"""A crawl of a library is gone on with by a job, so that its state is known to whoever asks, also after a restart."""
+
+from __future__ import annotations
+
+from orienteer.library.jobs import Job, Jobs
+
+_KINDS = ("crawl", "refresh")
+
+
+class StartedJob:
+    """A job as the watch of its crawl sees it."""
+
+    def __init__(self, jobs: Jobs, job: Job) -> None:
+        self._jobs = jobs
+        self._job = job
+
+    @property
+    def process(self) -> int:
+        return self._job.process or self._now().process or 0
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._now().is_alive
+
+    def trouble(self) -> str | None:
+        job = self._now()
+        if job.state == "killed":
+            return "it was killed; what was fetched is kept"
+        return job.line or f"it ended with exit code {job.exit_code}" if job.state == "failed" else None
+
+    def _now(self) -> Job:
+        if self._job.is_alive:
+            self._job = self._jobs.get(self._job.id)
+        return self._job
+
+
+class JobStarter:
+    """Goes on with one crawl of a library; the index follows while it runs."""
+
+    def __init__(self, jobs: Jobs, crawl: str) -> None:
+        self._jobs = jobs
+        self._crawl = crawl
+
+    def start(self, until: float | None, budget: int | None) -> StartedJob:
+        goal = {"until": until, "budget": budget}
+        options = {name: value for name, value in goal.items() if value is not None}
+        return StartedJob(self._jobs, self._jobs.start("crawl", self._crawl, {**options, "index": True}))
+
+    def last(self) -> StartedJob | None:
+        found = next((job for job in self._jobs.of(self._crawl) if job.kind in _KINDS), None)
+        return None if found is None else StartedJob(self._jobs, found)
