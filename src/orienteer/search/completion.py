@@ -9,6 +9,7 @@ the row, however large the index is.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.search.array_file import damaged_index, read_arrays
+from orienteer.search.query import FIELDS
 from orienteer.search.words import PLAIN, words_of
 
 FILE = "completions.npz"
 WORD, TITLE = 0, 1
 MAX_TYPED_CHARS = 200  # nothing is completed that is longer
-_RULES = str.maketrans(dict.fromkeys('"', " "))
+_RULE = re.compile(rf'"|\b({"|".join(FIELDS)}):', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class Suggestion:
 def cleaned(title: str) -> str:
     """A title as it can be typed: nothing in it is a rule of the query language.
 
-    >>> cleaned('  "Red"  +apples - and pears')
-    'Red apples and pears'
+    >>> cleaned('  "Red"  +apples - and Title:pears')
+    'Red apples and Title pears'
     """
-    words = (word.lstrip("+-") for word in title.translate(_RULES).split())
+    words = (word.lstrip("+-") for word in _RULE.sub(r"\1 ", title).split())
     return " ".join(word for word in words if word)
 
 
