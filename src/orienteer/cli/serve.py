@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.library_option import LIBRARY, chosen_library
 from orienteer.cli.running import say
 from orienteer.errors import InputError
 
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 def serve(
     folder: Path | None = typer.Argument(None, metavar="[DIR]", help="Crawl folder; without it, a library of crawls."),
-    library: Path | None = typer.Option(
-        None, "--library", metavar="DIR", help="Where the library keeps its crawls; without it, in your home folder."
-    ),
+    library: Path | None = LIBRARY,
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; one others can reach needs --token."),
     port: int = typer.Option(8765, "--port", help="Port; the next free one if it is taken, 0 for any."),
     token: str | None = typer.Option(None, "--token", help="Password for the pages; auto generates one."),
@@ -150,13 +149,13 @@ def show(folder: Path, place: Place, comparisons: Sequence[Path] = ()) -> None:
 
 def show_library(path: Path | None, place: Place, allow_private: bool = False) -> None:
     """Serve a library of crawls until Ctrl-C."""
-    from orienteer.library.library import default_library
     from orienteer.web.library_app import create_library_app
     from orienteer.wording import counted
 
-    folder = (path or default_library()).absolute()
+    folder = chosen_library(path).path.absolute()
     app = create_library_app(folder, allow_private=allow_private, **place.guarding)
     place.serve(app, folder)
     alive = [job for job in app.state.here.jobs.all() if job.is_alive]
     if alive:
-        say(f"{counted(len(alive), 'job is', 'jobs are')} still running. To see and stop them: orienteer jobs")
+        where = "" if path is None else f" --library {path}"
+        say(f"{counted(len(alive), 'job is', 'jobs are')} still running. To see them: orienteer jobs{where}")

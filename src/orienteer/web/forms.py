@@ -13,13 +13,13 @@ _MAX_FIELDS = 100
 
 
 async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form by name; of several with the same name the first. Empty ones are left out."""
+    """The fields of a form by name; of several with the same name the first."""
     text = (await request.body()).decode(errors="replace")
     try:
-        found = parse_qs(text, max_num_fields=_MAX_FIELDS)
+        found = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise InputError(f"a form has at most {_MAX_FIELDS} fields") from None
-    return {name: values[0].strip() for name, values in found.items() if values[0].strip()}
+    return {name: values[0].strip() for name, values in found.items()}
 
 
 def share_in(text: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orienteer.errors import OrienteerError
 from orienteer.library.jobs import Job, Jobs
 
 _KINDS = ("crawl", "refresh")
@@ -24,9 +25,14 @@ class StartedJob:
 
     def trouble(self) -> str | None:
         job = self._now()
-        if job.state == "killed":
-            return "it was killed; what was fetched is kept"
-        return job.line or f"it ended with exit code {job.exit_code}" if job.state == "failed" else None
+        if job.state not in ("failed", "killed"):
+            return None
+        try:
+            newest = self._jobs.library.look(job.crawl).last_time
+        except OrienteerError:
+            newest = None
+        # Once it went on, from a shell perhaps, this is an old story.
+        return None if newest is not None and job.ended is not None and newest > job.ended else job.line
 
     def _now(self) -> Job:
         if self._job.is_alive:

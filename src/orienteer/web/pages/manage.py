@@ -99,7 +99,7 @@ def _options(kind: str, given: dict[str, str]) -> dict[str, str | int | float | 
     if kind in ("crawl", "refresh"):
         found = {"until": share_in(given.get("until", "")), "budget": count_in(given.get("budget", ""))}
     elif kind == "export":
-        if "format" not in given:
+        if not given.get("format"):
             raise InputError("Which format?")
         found = {"format": given["format"]}
     if kind == "crawl":

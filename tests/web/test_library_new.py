@@ -1,0 +1,151 @@
+"""A new crawl in the browser: what will happen is said before it happens, and what cannot be is said in one line."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.web.small_library import notice, served_library
+
+HIDDEN = re.compile(r'name="seen" value="(\w+)"')
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("new") / "crawls"
+
+
+@pytest.fixture(scope="module")
+def client(place: Path) -> Iterator[httpx.Client]:
+    with served_library(place) as (client, _):
+        yield client
+
+
+def said(answer: httpx.Response) -> dict[str, str]:
+    """What will happen, by label."""
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", answer.text, re.DOTALL)
+    return {label: html.unescape(text) for label, text in found}
+
+
+def test_what_will_happen(client: httpx.Client, place: Path) -> None:
+    page = client.get("/new", params={"url": "Example.org/docs/", "delay": "2", "budget": "3,600", "until": "95"})
+    told = said(page)
+    assert told["Fetched"] == "pages of example.org, from https://example.org/docs/ on. No other host is asked."
+    assert told["Pace"] == "at most one request in 2 seconds to example.org, one at a time."
+    assert told["Ends"] == "when 95 % is covered, or nothing is left, or after 3,600 pages, whatever comes first."
+    assert told["Takes"].startswith("at least 2 h 00 min if it fetches all 3,600 pages")
+    assert told["Kept"].startswith(f"in {place}/example.org, on this machine only. ")
+    assert told["robots.txt"].startswith("is obeyed")
+    assert "Start the crawl" in page.text
+    wide = said(client.get("/new?url=https://www.example.org/&scope=site&until=100"))
+    assert wide["Fetched"].startswith("pages of example.org and all its hosts")
+    assert wide["Ends"].startswith("when everything in reach is fetched, or after 10,000 pages")
+    below = said(client.get("/new?url=https://example.org/docs/a.html?x&scope=prefix&delay=0.25"))
+    assert below["Fetched"].startswith("pages below example.org/docs/, from ")
+    assert below["Pace"].startswith("at most 4 requests a second to example.org")
+
+
+def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Client) -> None:
+    part = client.get("/new?url=https://example.org/", headers={"HX-Request": "true"})
+    assert "<html" not in part.text
+    assert HIDDEN.search(part.text)
+    nothing = client.get("/new", headers={"HX-Request": "true"})
+    assert notice(nothing).startswith("Which page does it start at?")
+    assert notice(client.get("/new")) == ""  # nobody has typed anything yet
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ({"url": "http://127.0.0.1:8000/"}, "127.0.0.1:8000 is not a public address (loopback)"),
+        ({"url": "http://localhost/"}, "localhost is not a public address (loopback)"),
+        ({"url": "http://[::1]/"}, "not a public address (loopback)"),
+        ({"url": "http://0x7f.1/"}, "not a public address (loopback)"),
+        ({"url": "http://192.168.1.1/admin"}, "192.168.1.1 is not a public address (private)"),
+        ({"url": "http://169.254.169.254/latest/meta-data/"}, "not a public address (link-local)"),
+        ({"url": "file:///etc/passwd"}, "only addresses with http or https"),
+        ({"url": "https://me:secret@example.org/"}, "a password in the address"),
+        ({"url": "https://"}, "is not a valid URL"),
+        ({"url": "https://example.org/", "until": "lots"}, "the coverage is 'lots'"),
+        ({"url": "https://example.org/", "until": "nan"}, "the coverage is 'nan'"),
+        ({"url": "https://example.org/", "until": "250"}, "a coverage is above 0 and at most 1"),
+        ({"url": "https://example.org/", "budget": "many"}, "the budget is 'many'"),
+        ({"url": "https://example.org/", "budget": ""}, "are all needed"),
+        ({"url": "https://example.org/", "delay": "0"}, "at least 0.1 seconds between requests"),
+        ({"url": "https://example.org/", "delay": "-1"}, "delay"),
+        ({"url": "https://example.org/", "scope": "web"}, "no scope is named 'web'"),
+        ({"url": "https://example.org/", "name": "../out"}, "cannot be the name of a crawl"),
+        ({"url": "https://example.org/", "name": "/tmp/out"}, "cannot be the name of a crawl"),
+        ({"url": "https://example.org/", "name": ".jobs"}, "cannot be the name of a crawl"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_said_and_nothing_typed_is_lost(
+    client: httpx.Client, place: Path, typed: dict[str, str], line: str
+) -> None:
+    page = client.get("/new", params=typed)
+    assert line in html.unescape(notice(page))
+    assert "Start the crawl" not in page.text
+    # Whoever leaves out the preview is not believed, either.
+    seen = HIDDEN.search(client.get("/new?url=https://example.org/").text)
+    assert seen is not None
+    for more in ({}, {"seen": seen[1]}):
+        refused = client.post("/new", data=typed | more)
+        assert line in html.unescape(notice(refused))
+        assert refused.status_code == 400
+        for name, value in typed.items():
+            if name != "scope" and value:
+                assert f'name="{name}"' in refused.text
+                assert f'value="{html.escape(value)}"' in refused.text
+    assert not place.exists()
+
+
+def test_what_starts_is_what_was_seen(client: httpx.Client, place: Path) -> None:
+    fields = {"url": "https://example.org/", "scope": "host", "until": "98", "budget": "10000", "delay": "1"}
+    seen = HIDDEN.search(client.get("/new", params=fields).text)
+    assert seen is not None
+    changed = client.post("/new", data=fields | {"budget": "5000000", "seen": seen[1]})
+    assert changed.status_code == 200
+    assert notice(changed) == "This is what will happen now. Start it if it is what you want."
+    assert "5,000,000 pages" in said(changed)["Ends"]
+    assert client.post("/new", data=fields).status_code == 200
+    assert client.get("/api/jobs").json() == {"jobs": []}
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    ("job", "status", "line"),
+    [
+        ({"kind": "crawl", "options": {"url": "http://10.0.0.1/"}}, 400, "not a public address (private)"),
+        ({"kind": "crawl", "crawl": "../x", "options": {"url": "https://example.org/"}}, 400, "cannot be the name"),
+        ({"kind": "crawl", "options": {"url": "https://example.org/", "connect_to": "127.0.0.1:1"}}, 400, "no option"),
+        ({"kind": "crawl", "options": {"url": "https://example.org/", "allow_private": True}}, 400, "no option"),
+        ({"kind": "crawl", "options": {"url": "https://example.org/", "output": "/tmp/x"}}, 400, "no option"),
+        ({"kind": "crawl"}, 400, "which one?"),
+        ({"kind": "export", "crawl": "none", "options": {"format": "jsonl"}}, 404, "no crawl named none"),
+        ({"kind": "export", "crawl": "none", "options": {"format": "jsonl", "out": "/tmp/x"}}, 400, "no option"),
+        ({"kind": "rm", "crawl": "none"}, 400, "no kind of job named 'rm'"),
+        ({"crawl": "none"}, 422, "kind"),
+    ],
+)  # fmt: skip
+def test_the_api_starts_nothing_else(
+    client: httpx.Client, place: Path, job: dict[str, object], status: int, line: str
+) -> None:
+    refused = client.post("/api/jobs", json=job)
+    assert refused.status_code == status
+    assert line in refused.json()["error"]
+    assert not place.exists()
+
+
+def test_what_strangers_wrote_is_escaped(client: httpx.Client) -> None:
+    for value in ('"><script>alert(1)</script>', "https://example.org/<b>'\"", "x\u202ey"):
+        for name in ("url", "name", "until", "budget", "delay", "scope"):
+            fields = {"url": "https://example.org/"} | {name: value}
+            for page in (client.get("/new", params=fields), client.post("/new", data=fields)):
+                assert "<script>alert" not in page.text
+                assert "<b>" not in page.text
+                assert "\u202e" not in page.text
