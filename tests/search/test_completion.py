@@ -79,7 +79,7 @@ def test_a_title_is_offered_once_and_nothing_in_it_is_a_rule(index: SearchIndex)
 
 
 def test_words_by_how_many_pages_have_them_each_in_one_form(index: SearchIndex) -> None:
-    assert texts(index, "ho", "word") == ["hours", "horizon", "horse", "hosiery", "host"]  # and not horses
+    assert texts(index, "ho", "word") == ["hours", "horizon", "horse", "hosiery"]  # and not horses
     assert texts(index, "harb", "word") == ["harbour"]
     assert texts(index, "CAF", "word") == ["café"]
     assert texts(index, "кар", "word") == ["карты"]

@@ -207,6 +207,16 @@ def _unusable(folder: Path, why: object) -> CrawlFolderError:
     return CrawlFolderError(f"{folder}: the search index is damaged ({reason}); {MAKE_ANEW}")
 
 
+def written_words(text: str) -> list[str]:
+    """The words of a text as they are written, in small letters.
+
+    >>> written_words("Café-Bar")
+    ['café', 'bar']
+    """
+    return _unfolded().analyze(prepared(text))
+
+
+@lru_cache(maxsize=1)
 def _unfolded() -> tantivy.TextAnalyzer:
     made = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     return made.filter(tantivy.Filter.remove_long(30)).filter(tantivy.Filter.lowercase()).build()
