@@ -16,7 +16,9 @@ from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import archived, compare, crawl, details, map, outside, search
+from orienteer.web.icons import Icons
+from orienteer.web.index_making import IndexMaking
+from orienteer.web.pages import archived, compare, crawl, details, map, opensearch, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -36,7 +38,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived)
+PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived, opensearch)
 
 
 def create_app(
@@ -69,6 +71,8 @@ def crawl_app(
     app.state.map = KeptMap(folder)
     app.state.comparisons = Comparisons(folder, comparisons)
     app.state.watch = CrawlWatch(folder)
+    app.state.index_making = IndexMaking.of_folder(folder)
+    app.state.icons = Icons(crawl.archive)
     return app
 
 

@@ -104,7 +104,7 @@ def _environment() -> Environment:
         "host": host_of,
         "address": lambda url: url.partition("://")[2] or url,
         "path": lambda url: "/" + url.partition("://")[2].partition("/")[2],
-        "query": lambda values: urlencode(values, errors="replace"),
+        "query": lambda values: urlencode(values, doseq=True, errors="replace"),
         "details": details_of,
         "crawl_path": path_of_crawl,
         "lines": lambda text: "\n".join(visible(line) for line in text.splitlines()),
