@@ -11,12 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from orienteer import __version__
 from orienteer.graph.proved import percent
 from orienteer.url import host_of
 from orienteer.web.archived.addresses import time_text
 from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, duration, moment, plain, size, time_left, visible
 
+API_DOCS = "/api/docs"
 _MAX_URL_CHARS = 3000
 _MAX_LINE_CHARS = 1000
 
@@ -38,6 +40,8 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         here=request.url.path.removeprefix(root),
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
+        version=__version__,
+        has_api_docs=any(getattr(route, "path", "") == API_DOCS for route in request.app.routes),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})

@@ -26,7 +26,7 @@ from orienteer.web.refusals import REFUSALS
 from orienteer.web.rendering import Entry, render, served_crawl
 from orienteer.wording import counted
 
-ENTRY = Entry("/crawl", "Crawl")
+ENTRY = Entry("/crawl", "Status")
 router = APIRouter()
 
 _EVERY_S = 1.0
