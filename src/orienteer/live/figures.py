@@ -13,6 +13,7 @@ from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
+from orienteer.inspect.fetching import Fetching
 from orienteer.inspect.frontier_top import TopWriter
 from orienteer.inspect.workers_in_words import WorkerNow
 from orienteer.ledger.intake import Intake
@@ -46,6 +47,7 @@ class Figures:
     too much is out of reach. `measured` is what random walks say of the coverage; None before they have begun, or where
     nobody asked for them. `evidence` is how far they are: at 1 the goal is reached with the confidence that was asked
     for. `workers` are those who fetch and read; `n_workers_died` counts those that ended before their time in this run.
+    `fetching` are URLs under way, the longest first, the first few of them.
     `n_parts` counts what pages are shown with (pictures, styles) in this run, `n_parts_failed` what of it failed,
     `parts_bytes` what came of it, and `n_parts_waiting` is still wanted.
     """
@@ -80,6 +82,7 @@ class Figures:
     measured: Measured | None = None
     evidence: float | None = None
     workers: tuple[WorkerNow, ...] = ()
+    fetching: tuple[Fetching, ...] = ()
     n_workers_died: int = 0
     n_parts: int = 0
     n_parts_failed: int = 0
@@ -168,6 +171,7 @@ class Watch:
             evidence=None if crawl.survey is None else crawl.survey.progress,
             workers=() if live is None else tuple(self._worker_rates.now(live.crew.figures(), now)),
             n_workers_died=0 if live is None else live.crew.n_died,
+            fetching=() if live is None or why is not None else live.under_way.longest(now),
             n_parts=0 if live is None else live.parts.n_done,
             n_parts_failed=0 if live is None else live.parts.n_failed,
             n_parts_waiting=0 if live is None else live.parts.n_waiting + live.parts.n_under_way,

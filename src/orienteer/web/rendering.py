@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -21,6 +23,7 @@ from orienteer.wording import counted, duration, moment, plain, size, time_left,
 API_DOCS = "/api/docs"
 _MAX_URL_CHARS = 3000
 _MAX_LINE_CHARS = 1000
+_JOINT = re.compile(r"(?<=[./?&=_-])(?=\w)")
 
 
 class Entry(NamedTuple):
@@ -95,12 +98,22 @@ def _environment() -> Environment:
         "short": lambda number: f"{number:.2g}",
         "host": host_of,
         "address": lambda url: url.partition("://")[2] or url,
+        "broken": _broken,
         "path": lambda url: "/" + url.partition("://")[2].partition("/")[2],
         "query": lambda values: urlencode(values, errors="replace"),
         "details": details_of,
     }
     environment.tests["link"] = is_link
     return environment
+
+
+def _broken(text: object) -> Markup:
+    """A host or a URL that may be broken after its dots and slashes, so that no word need be.
+
+    >>> _broken("www.example.org/a<b")
+    Markup('www.<wbr>example.<wbr>org/<wbr>a&lt;b')
+    """
+    return Markup("<wbr>").join(_JOINT.split(str(text)))  # each piece is escaped
 
 
 def _percent(share: float, digits: int = 1) -> str:
