@@ -36,7 +36,7 @@ def middle_of(page: Page, told: Any, place: int) -> tuple[float, float]:
     assert box is not None
     right = max(abs(region["x"]) + region["radius"] for region in regions)
     bottom = max(abs(region["y"]) + region["radius"] for region in regions)
-    scale = min((box["width"] - 40) / 2 / right, (box["height"] - 56) / 2 / bottom, 64)
+    scale = min((box["width"] - 40) / 2 / right, (box["height"] - 56) / 2 / bottom, 96)
     region = regions[place]
     return box["x"] + box["width"] / 2 + scale * region["x"], box["y"] + box["height"] / 2 + scale * region["y"]
 

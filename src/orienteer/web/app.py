@@ -15,7 +15,7 @@ from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import archived, compare, crawl, details, map, outside, search
+from orienteer.web.pages import api_docs, archived, compare, crawl, details, map, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -35,7 +35,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived)
+PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived, api_docs)
 
 
 def create_app(
@@ -65,7 +65,7 @@ def crawl_app(
         title="Orienteer",
         description="Search and watch a crawl.",
         version=__version__,
-        docs_url=None,  # they load scripts from elsewhere
+        docs_url=None,  # FastAPI's load scripts from elsewhere; ours are a page
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
