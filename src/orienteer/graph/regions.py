@@ -42,8 +42,9 @@ class Regions:
     def n_of_others(self, urls: UrlTable, host: str) -> NDArray[np.int64]:
         """How many of these other URLs are in each region; `host` is the only one where regions are parts of it.
 
-        >>> regions_of(UrlTable.of(["http://a.org/"])).n_of_others(UrlTable.of(["http://b.org/", "http://a.org/"]), "a.org")
-        array([1])
+        >>> others = UrlTable.of(["http://b.org/", "http://a.org/x"])
+        >>> regions_of(UrlTable.of(["http://a.org/", "http://a.org/b/"])).n_of_others(others, "a.org")
+        array([1, 0])
         """
         hosts, names = host_ids(urls)
         places = {name: region for region, name in enumerate(self.names)}

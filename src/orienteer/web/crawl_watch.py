@@ -51,16 +51,15 @@ class ErrorKind:
 class CrawlNow:
     """How a crawl stands.
 
-    `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running, `result` what it has come
-    to. `trouble` is why the
-    crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
-    it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
-    asked for. `impossible` says that the goal cannot be reached, and why. `lower`, `upper` and `blocked` are what is
-    proved in it; those named `library_`, after a refresh, what is proved of all that the crawl has. `measured` is the
-    coverage as random walks estimate it, `evidence` how far they are towards the goal; once they have reached it,
-    `claimed` is covered at least, with the `confidence`; with `measured_of_reachable`, of what is reachable.
-    `measured_in_words` says it all. `workers` are those who fetch and read while it runs,
-    `fetching` some of what is under way, the longest first.
+    `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running, `result` what it has
+    come to. `trouble` is why the crawl that was started last from here has come to nothing. `resume_refusal` says why
+    it would be of no use to resume it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the
+    pages of this one that a host was asked for. `impossible` says that the goal cannot be reached, and why. `lower`,
+    `upper` and `blocked` are what is proved in it; those named `library_`, after a refresh, what is proved of all that
+    the crawl has. `measured` is the coverage as random walks estimate it, `evidence` how far they are towards the goal;
+    once they have reached it, `claimed` is covered at least, with the `confidence`; with `measured_of_reachable`, of
+    what is reachable. `measured_in_words` says it all. `workers` are those who fetch and read while it runs, `fetching`
+    some of what is under way, the longest first.
     """
 
     phase: str
@@ -90,7 +89,6 @@ class CrawlNow:
     n_on_topic: int | None
     pages_per_s: float
     left_s: float | None
-    least_left_s: float | None
     lower: float | None
     upper: float | None
     blocked: float | None
@@ -274,7 +272,6 @@ class CrawlWatch:
             n_on_topic=status.n_on_topic,
             pages_per_s=float(figures.get("pages_per_s", 0.0)) if is_running else 0.0,
             left_s=figures.get("left_s"),
-            least_left_s=figures.get("least_left_s"),
             lower=None if proved is None else proved.lower,
             upper=None if proved is None else proved.upper,
             blocked=None if proved is None else proved.blocked,

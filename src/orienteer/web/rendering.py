@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
+from starlette.routing import Match
 
 from orienteer import __version__
 from orienteer.graph.proved import percent
@@ -44,7 +45,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
         version=__version__,
-        has_api_docs=any(getattr(route, "path", "") == API_DOCS for route in request.app.routes),
+        has_api_docs=_answers(request, API_DOCS),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})
@@ -105,6 +106,12 @@ def _environment() -> Environment:
     }
     environment.tests["link"] = is_link
     return environment
+
+
+def _answers(request: Request, path: str) -> bool:
+    """Whether the application has a page at this path."""
+    scope = {"type": "http", "method": "GET", "path": path, "root_path": ""}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 def _broken(text: object) -> Markup:

@@ -67,7 +67,7 @@ def compare_data(request: Request, name: Name = None) -> CompareAnswer:
 
 
 def _few(names: list[str]) -> list[str]:
-    """The contenders that are drawn at first: the best, and the one that everybody knows. More are hard to tell apart."""
+    """The contenders that are drawn at first: the best, and the one that everybody knows. More look all the same."""
     best = names if len(names) <= _SHOWN else names[: _SHOWN - 1]
     return [name for name in names if name in best or name == _KNOWN_TO_ALL]
 
