@@ -26,14 +26,14 @@ from orienteer.web.index_making import IndexMaking
 from orienteer.web.job_starter import JobStarter
 from orienteer.web.library_state import LibraryState
 from orienteer.web.open_crawls import OpenCrawls
-from orienteer.web.pages import jobs, library, manage, new, several
+from orienteer.web.pages import api_docs, jobs, library, manage, new, several
 from orienteer.web.refusals import is_api, refused
 from orienteer.web.rendering import path_of_crawl, render
 
 CRAWLS = "/crawls"
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (library, several, new, jobs)
+PAGES: tuple[Page, ...] = (library, several, new, jobs, api_docs)
 
 
 def create_library_app(
