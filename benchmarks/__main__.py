@@ -33,6 +33,7 @@ QUICK = [
     "markdown",
     "topics",
     "frontier",
+    "time_left",
 ]
 SLOW = [
     "scale",

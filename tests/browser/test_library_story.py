@@ -149,7 +149,7 @@ def stop_and_resume(page: Page) -> None:
     expect(page).to_have_url(re.compile("/crawls/cellar/crawl$"))
     expect(page.locator(".phase")).to_have_text("Running")
     page.get_by_role("button", name="Stop").click()
-    expect(page.locator(".phase")).to_have_text("Not running")
+    expect(page.locator(".phase")).to_have_text("Stopped")
 
 
 def export_and_delete(page: Page, library: Path) -> None:

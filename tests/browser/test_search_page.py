@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.test_all_pages import findings
 from tests.web.small_crawl import CHARTS
 
 TITLES = ".results h2"
@@ -140,4 +141,101 @@ def test_without_scripts(browser: Browser, address: str) -> None:
     expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_text("Page 2 of 6")).to_be_visible()
+    page.locator("#facets").get_by_role("link", name="museum.harbour.test").click()
+    expect(page.locator(".filter")).to_have_text(re.compile("host:museum.harbour.test"))
     context.close()
+
+
+# -- completion and keys ----------------------------------------------------------------------------------------
+
+
+def test_suggestions_while_typing_and_by_keys_alone(page: Page) -> None:
+    page.goto("/")
+    field = page.get_by_role("combobox")
+    expect(field).to_be_focused()
+    page.keyboard.type("old s")
+    options = page.get_by_role("option")
+    expect(options.last).to_have_text(re.compile("^Old sea charts"))
+    expect(field).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowDown")
+    expect(field).to_have_value("old sea")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    expect(field).to_have_attribute("aria-activedescendant", options.first.get_attribute("id") or "")
+    page.keyboard.press("ArrowUp")  # back to what was typed
+    expect(field).to_have_value("old s")
+    page.keyboard.press("ArrowUp")
+    expect(field).to_have_value("Old sea charts")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+    expect(field).to_have_value("old s")
+    page.keyboard.type("ea")
+    expect(options.last).to_have_text(re.compile("^Old sea charts"))
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator(TITLES).first).to_have_text("Old sea charts")
+    assert "q=Old+sea+charts" in page.url
+
+
+def test_a_suggestion_can_be_clicked(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.type("harb")
+    page.get_by_role("option", name="harbour", exact=True).click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("pages found"))
+    assert "q=harbour" in page.url
+
+
+def test_the_list_of_suggestions_is_accessible(page: Page) -> None:
+    page.goto("/?q=sea")
+    page.get_by_role("combobox").fill("ha")
+    expect(page.get_by_role("option").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    assert findings(page) == []
+
+
+def test_what_strangers_wrote_is_text_in_suggestions(page: Page) -> None:
+    wrong = '{"q": "a", "suggestions": [{"text": "<img src=x onerror=alert(1)>", "kind": "title"}]}'
+    page.route("**/api/complete*", lambda route: route.fulfill(body=wrong, content_type="application/json"))
+    page.goto("/")
+    page.keyboard.type("a")
+    expect(page.get_by_role("option")).to_have_text(re.compile(re.escape("<img src=x onerror=alert(1)>")))
+    assert page.locator("#suggestions img").count() == 0
+
+
+def test_a_slash_leads_to_the_field_and_arrows_through_the_results(page: Page) -> None:
+    page.goto("/?q=harbour")
+    field, links = page.get_by_role("combobox"), page.locator(f"{TITLES} a")
+    page.keyboard.press("/")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("harbour")
+    page.keyboard.press("ArrowDown")
+    expect(links.nth(0)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(links.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(field).to_be_focused()
+    page.keyboard.type("/")  # in the field it is a sign like others
+    expect(field).to_have_value(re.compile("/"))
+
+
+# -- narrowing --------------------------------------------------------------------------------------------------
+
+
+def test_results_are_narrowed_and_widened_again(page: Page) -> None:
+    page.goto("/?q=sea+charts&rank=local")
+    value = page.locator("#facets li", has_text="museum.harbour.test")
+    count = int(value.locator(".n").inner_text())
+    value.get_by_role("link").click()
+    expect(page.get_by_role("status")).to_have_text(re.compile(f"^{count} pages found.*seen from inside"))
+    expect(page.get_by_role("combobox")).to_have_value("sea charts host:museum.harbour.test")
+    page.locator("#facets").get_by_role("link", name="Remove museum.harbour.test").click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("^20 pages found"))
+    page.goto("/?q=sea+charts+lang:en")
+    page.get_by_role("link", name="Remove lang:en").click()
+    expect(page.get_by_role("combobox")).to_have_value("sea charts")
+
+
+def test_the_first_page_leads_on(page: Page) -> None:
+    page.goto("/")
+    page.locator(".facets").get_by_role("link", name="library.harbour.test").click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("11 pages found"))

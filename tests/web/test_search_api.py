@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import httpx
 import pytest
 
-from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.page_row import PageRow
+from tests.cli.live_process import wait_until
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, REPEATED
 
@@ -76,25 +80,116 @@ def test_any_words_can_be_asked_for(client: httpx.Client, q: str) -> None:
     assert client.get(f"/?q={q}").status_code == 200
 
 
-def test_a_folder_without_a_global_rank_says_how_to_get_one(small_crawl: Path, tmp_path: Path) -> None:
+def test_an_index_is_made_at_the_push_of_a_button(small_crawl: Path, tmp_path: Path) -> None:
     folder = tmp_path / "unranked"
     shutil.copytree(small_crawl, folder, ignore=shutil.ignore_patterns("ranks*", "outside", "index"))
     with served(folder) as address, client_of(address) as client:
         none = client.get("/", params={"q": "sea"})
         assert none.status_code == 200
-        assert "there is no search index yet; make it with `orienteer index" in none.text
+        assert "there is no search index yet" in none.text
+        assert '<form action="/index" method="post"><button class="main">Make the index' in none.text
         assert client.get("/api/search", params={"q": "sea"}).status_code == 409
+        assert client.get("/api/complete", params={"q": "sea"}).status_code == 409
         assert "no search index yet" in client.get("/page", params={"url": CHARTS}).text
-        update_index(folder)
-        page = client.get("/", params={"q": "sea"}).text
-        assert "orienteer estimate" in page
-        assert "rank=global" not in page
-        assert "rank=local" in page
-        refused = client.get("/api/search", params={"q": "sea", "rank": "global"})
-        assert refused.status_code == 400
-        assert "orienteer estimate" in refused.json()["error"]
-        details = client.get("/api/page", params={"url": CHARTS}).json()
-        assert [rank["seen_from"] for rank in details["ranks"]] == ["inside"]
+        assert client.post("/index", headers={"Origin": "http://elsewhere.example"}).status_code == 403
+        begun = client.post("/index")
+        assert (begun.status_code, begun.headers["location"]) == (303, "/")
+        wait_until(lambda: "Refresh" not in client.get("/").headers)
+        assert "Search 52 pages" in client.get("/").text
+        _without_a_global_rank(client)
+
+
+def _without_a_global_rank(client: httpx.Client) -> None:
+    """It is said on the first page how to get one, and not with every search."""
+    assert "orienteer estimate" in client.get("/").text
+    page = client.get("/", params={"q": "sea"}).text
+    assert "orienteer estimate" not in page
+    assert "rank=global" not in page
+    assert "rank=local" in page
+    assert "Inside: pages that many links of this crawl lead to come first." in page
+    assert "Outside:" not in page
+    refused = client.get("/api/search", params={"q": "sea", "rank": "global"})
+    assert refused.status_code == 400
+    assert "orienteer estimate" in refused.json()["error"]
+    details = client.get("/api/page", params={"url": CHARTS}).json()
+    assert [rank["seen_from"] for rank in details["ranks"]] == ["inside"]
+
+
+def test_an_index_that_is_not_current_has_a_button(small_crawl: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "grown"
+    shutil.copytree(small_crawl, folder)
+    with CrawlFolder.open(folder) as crawl:
+        id, position = crawl.database.n_urls(), crawl.database.next_position()
+        crawl.database.add_urls(id, ["http://www.harbour.test/new"])
+        crawl.database.add_page(PageRow(id, position, 3, "http 404", 404))
+        crawl.acknowledge()
+    with served(folder) as address, client_of(address) as client:
+        for place in ("/", "/?q=sea"):
+            page = client.get(place)
+            assert "Update the index" in page.text
+            assert 'action="/index"' in page.text
+            assert "Refresh" not in page.headers
+
+
+def test_facets_are_links_that_narrow_and_are_removed(client: httpx.Client) -> None:
+    page = client.get("/", params={"q": "sea charts", "rank": "local"}).text
+    hosts = dict(re.findall(r'href="(/\?[^"]*host%3A[^"]*)">([^<]+)</a>', page))
+    there = next(address for address, label in hosts.items() if label == "museum.harbour.test")
+    assert "rank=local" in there
+    narrowed = client.get(there.replace("&amp;", "&")).text
+    assert "8 pages found" in narrowed
+    assert 'class="filter" href="/?rank=local&amp;q=sea+charts"' in narrowed
+    with_api = client.get("/api/search", params={"q": "sea charts", "facets": "true"}).json()["facets"]
+    counts = {value["value"]: value["n_pages"] for value in with_api[0]["values"]}
+    assert (with_api[0]["name"], counts["museum.harbour.test"]) == ("host", 8)
+    assert client.get("/api/search", params={"q": "sea charts"}).json()["facets"] == []
+
+
+def test_the_first_page_invites(client: httpx.Client) -> None:
+    page = client.get("/").text
+    assert "Search 52 pages" in page
+    assert "Pages that most links lead to" in page
+    assert "Ferry timetable" in page
+    assert 'href="/?q=host%3Amuseum.harbour.test"' in page
+    assert re.search(r"Fetched on \d{4}-\d\d-\d\d\.\s+At least 9\d\.\d+ %", page)
+    assert "orienteer estimate" not in page  # there is one
+
+
+def test_completion(client: httpx.Client) -> None:
+    answer = client.get("/api/complete", params={"q": "old sea"})
+    assert answer.json()["suggestions"] == [{"text": "Old sea charts", "kind": "title"}]
+    assert client.get("/api/complete", params={"q": "harb", "n": 1}).json()["suggestions"] == [
+        {"text": "harbour", "kind": "word"}
+    ]
+    assert client.get("/api/complete", params={"q": "x" * 1001}).status_code == 422
+    assert client.get("/api/complete", params={"q": "", "n": 2}).json() == {"q": "", "suggestions": []}
+    foreign = {"Origin": "http://elsewhere.example", "Sec-Fetch-Dest": "empty"}
+    assert client.get("/api/complete", params={"q": "a"}, headers=foreign).status_code == 403
+
+
+def test_browsers_can_add_the_search(client: httpx.Client) -> None:
+    linked = re.search(r'<link rel="search" type="([^"]+)" href="([^"]+)"', client.get("/crawl").text)
+    assert linked is not None
+    answer = client.get(linked[2])
+    assert answer.headers["content-type"].startswith(linked[1])
+    urls = {
+        each.get("type"): str(each.get("template"))
+        for each in ElementTree.fromstring(answer.content).iter("{http://a9.com/-/spec/opensearch/1.1/}Url")
+    }
+    origin = str(client.base_url).rstrip("/")
+    assert urls["text/html"] == origin + "/?q={searchTerms}"
+    assert "20 pages found" in client.get(urls["text/html"].replace("{searchTerms}", "sea%20charts")).text
+    suggested = client.get(urls["application/x-suggestions+json"].replace("{searchTerms}", "old%20sea"))
+    assert suggested.json() == ["old sea", ["Old sea charts"]]
+    assert suggested.headers["content-type"].startswith("application/x-suggestions+json")
+
+
+def test_names_in_the_description_are_escaped(small_crawl: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a<b>&\"'"
+    shutil.copytree(small_crawl, folder)
+    with served(folder) as address, client_of(address) as client:
+        text = client.get("/opensearch.xml").content
+        assert folder.name in (ElementTree.fromstring(text).findtext("{*}Description") or "")
 
 
 def test_openapi_describes_the_answers(client: httpx.Client) -> None:

@@ -176,6 +176,10 @@ class Captures:
         views = [row for row in self._table.of(url) if row.kind == VIEW]
         return max(_best(views, url), key=lambda row: row.time, default=None)
 
+    def is_here(self, row: CaptureRow) -> bool:
+        """Whether it can be read without an object store."""
+        return self._archive.path(row.file).exists()
+
     def __len__(self) -> int:
         return len(self._table)
 

@@ -26,12 +26,13 @@ def write_columns(
     pages: NDArray[np.int64],
     relevance: NDArray[np.float64],
     repeats: NDArray[np.int64],
-    estimated: dict[str, NDArray[Any]] | None,
+    times: NDArray[np.float64],
+    ranks: CrawlRanks,
     n_by_way: Mapping[str, int],
 ) -> None:
     """Compute the columns of these pages, which are in increasing order, and put them in the place of the old ones.
 
-    `repeats` are the pages they repeat, themselves where they repeat none. `estimated` is what ranks.npz holds;
+    `repeats` are the pages they repeat, themselves where they repeat none. `times` is when they were fetched;
     `n_by_way` are the pages that are read in each way.
     """
     groups = _groups(pages, repeats)
@@ -40,11 +41,14 @@ def write_columns(
         "relevance": relevance,
         "group": groups,
         "named": _named(database, pages, groups),
+        "times": np.quantile(times, (0, 0.5, 1), method="lower") if len(times) else np.zeros(3),
         "position": np.array(database.next_position()),
-        "has_outside": np.array(estimated is not None),
+        "has_outside": np.array(ranks.has_outside),
         "ways": np.array(sorted(n_by_way)),
         "n_by_way": np.array([n_by_way[way] for way in sorted(n_by_way)]),
-        **_ranks(database, pages, estimated),
+        "local": ranks.local[pages],
+        "outside": ranks.outside[pages],
+        **_link_arrays(ranks.graph, ranks.pages),
     }
     with explained(folder / FILE), replaced_inside(folder / FILE) as new:
         np.savez(new, **arrays)
@@ -60,14 +64,7 @@ class CrawlRanks(NamedTuple):
     outside: NDArray[np.float64]
     graph: LinkGraph
     pages: NDArray[np.int64]
-
-
-def _ranks(
-    database: Database, pages: NDArray[np.int64], estimated: dict[str, NDArray[Any]] | None
-) -> dict[str, NDArray[Any]]:
-    """The ranks of these pages, and the links that they follow from."""
-    ranks = crawl_ranks(database, estimated)
-    return {"local": ranks.local[pages], "outside": ranks.outside[pages]} | _link_arrays(ranks.graph, ranks.pages)
+    has_outside: bool
 
 
 def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -> CrawlRanks:
@@ -77,7 +74,9 @@ def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -
     try:
         web = local_web(database)
     except InputError:  # nothing was fetched
-        return CrawlRanks(inside, outside, LinkGraph.from_links(0, [], []), np.zeros(0, np.int64))
+        return CrawlRanks(
+            inside, outside, LinkGraph.from_links(0, [], []), np.zeros(0, np.int64), estimated is not None
+        )
     sources = np.repeat(np.arange(web.n_local), np.diff(web.offsets))
     is_inside = web.links < web.n_local
     graph = LinkGraph.from_links(web.n_local, sources[is_inside], web.links[is_inside])
@@ -89,7 +88,7 @@ def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -
         known = estimated["pages"].astype(np.int64)
         outside[known[known < n_urls]] = estimated["global"][known < n_urls]
         outside[web.others] = outside[named]
-    return CrawlRanks(inside, outside, graph, local)
+    return CrawlRanks(inside, outside, graph, local, estimated is not None)
 
 
 def _link_arrays(graph: LinkGraph, pages: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

@@ -3,9 +3,11 @@
     1. pages that are new or have changed are read from the archive: their words and the texts of their links are kept
        in pages.db (see `store/page_texts`)
     2. which of their lines are main text is told by what repeats on their hosts, too (see `main_lines`)
-    3. each page that is to be found has a stamp: of its content, of what links to it say, and of what hooks added.
-       Documents with another stamp are replaced, those of pages that are gone are removed, missing ones are added
-    4. ranks, relevance and who repeats whom are computed anew (see `page_columns`)
+    3. each page that is to be found has a stamp: of its content, of what links to it say, of what hooks added, and of
+       whether it is on the topic. Documents with another stamp are replaced, those of pages that are gone are removed,
+       missing ones are added
+    4. titles and frequent words are gathered, to complete what somebody types (see `completion`)
+    5. ranks, relevance and who repeats whom are computed anew (see `page_columns`)
 
 Each step looks at what is there, so that it may be killed at any moment and run again. The crawl may be going on: what
 is indexed is the crawl as it was at the beginning. Memory is bounded by the pages' numbers and links, not their texts.
@@ -13,6 +15,7 @@ is indexed is the crawl as it was at the beginning. Memory is bounded by the pag
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -37,10 +40,12 @@ from orienteer.processes.how_many import cpu_time_s
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
 from orienteer.progress import Progress, silent
-from orienteer.search.column_writing import write_columns
+from orienteer.search.column_writing import crawl_ranks, write_columns
+from orienteer.search.completion_writing import has_completions, write_completions
 from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.main_lines import judge_again
 from orienteer.search.page_columns import FILE
+from orienteer.search.page_facts import topic_term
 from orienteer.search.page_reading import ToRead, content_stamp, index_reading, page_text, stamp_of, to_read
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, way_of
@@ -104,22 +109,26 @@ def update_index(
     folder = Path(path)
     with FolderView.open(folder) as crawl:
         survey = crawl.database
-        threshold = _threshold(crawl) if on_topic else None
+        threshold = _threshold(crawl, on_topic)
         index = index_folder(folder)
         with explained(index):
             make_plain_folder(index)
         lock = FolderLock(index)
         try:
             with plain_at_first():
-                return _Indexing(crawl, survey, index, threshold, processes, progress).run(rebuild, max_ghost_share)
+                indexing = _Indexing(crawl, survey, index, threshold, on_topic, processes, progress)
+                return indexing.run(rebuild, max_ghost_share)
         finally:
             lock.release()
 
 
-def _threshold(crawl: FolderView) -> float:
-    if not crawl.topic_path.exists():
+def _threshold(crawl: FolderView, on_topic: bool) -> float | None:
+    """How relevant a page on the topic is; None where there is no topic."""
+    if crawl.topic_path.exists():
+        return topic_threshold(crawl)
+    if on_topic:
         raise InputError(f"{crawl.path}: --on-topic is for crawls with a topic, and this one has none")
-    return topic_threshold(crawl)
+    return None
 
 
 class _Wanted(NamedTuple):
@@ -128,6 +137,7 @@ class _Wanted(NamedTuple):
     pages: NDArray[np.int64]
     relevance: NDArray[np.float64]
     repeats: NDArray[np.int64]
+    times: NDArray[np.float64]
 
 
 class _Found(NamedTuple):
@@ -139,12 +149,13 @@ class _Found(NamedTuple):
 
 
 class _Stamped(NamedTuple):
-    """A page, the stamp of its document, what links to it say, and what hooks added to it."""
+    """A page, the stamp of its document, what links to it say, what hooks added to it, and whether it is on topic."""
 
     page: int
     stamp: int
     link_texts: list[str]
     added: Additions | None
+    topic: str
 
 
 class _Counts(NamedTuple):
@@ -157,11 +168,12 @@ class _Indexing:
     """One run of it."""
 
     def __init__(
-        self, crawl: FolderView, survey: DatabaseView, index: Path, threshold: float | None,
+        self, crawl: FolderView, survey: DatabaseView, index: Path, threshold: float | None, only_on_topic: bool,
         n_processes: int | None, progress: Progress,
     ) -> None:  # fmt: skip
         self._crawl, self._survey, self._index = crawl, survey, index
         self._threshold = threshold
+        self._only_on_topic = only_on_topic
         self._n_processes = n_processes
         self._progress = progress
 
@@ -169,7 +181,6 @@ class _Indexing:
         began, cpu = time.monotonic(), cpu_time_s()
         if rebuild or not (self._index / "meta.json").exists():
             remove_index(self._index, kept=(LOCK,))
-        estimated = self._crawl.read_ranks()
         with PageTexts(self._index / TEXTS) as texts:
             n_read, n_skipped, wanted = self._read(texts)
             judge_again(texts, Furniture)
@@ -180,14 +191,17 @@ class _Indexing:
             n_by_way = Counter({PLAIN: 0})
             for language, n_pages in texts.n_by_language().items():
                 n_by_way[way_of(language)] += n_pages
-        write_columns(self._index, self._survey, *wanted, estimated, n_by_way)
+            ranks = crawl_ranks(self._survey, self._crawl.read_ranks())
+            if any(counts) or not has_completions(self._index):
+                write_completions(self._index, texts, self._text_index().searcher(), ranks.local, wanted.pages)
+        write_columns(self._index, self._survey, *wanted, ranks, n_by_way)
         return IndexReport(
             folder=self._crawl.path,
             n_pages=len(wanted.pages),
             n_read=n_read,
             n_skipped=n_skipped,
             **counts._asdict(),
-            has_global_rank=estimated is not None,
+            has_global_rank=ranks.has_outside,
             position=self._survey.next_position(),
             size_bytes=sum(path.stat().st_size for path in self._index.iterdir()),
             elapsed_s=time.monotonic() - began,
@@ -201,7 +215,7 @@ class _Indexing:
         seen = seen_urls(self._survey, self._progress)
         known, stamps = texts.stamps()
         has_stamp = dict(zip(known.tolist(), stamps.tolist(), strict=True))
-        found: list[tuple[int, float, int]] = []
+        found: list[tuple[int, float, int, float]] = []
         skipped: list[int] = []
         n_read = 0
         changed = self._changed(has_stamp, found)
@@ -221,12 +235,12 @@ class _Indexing:
             texts.replace(gone[start : start + _PAGES_PER_TRANSACTION], ())
         left_out = set(skipped)
         kept = sorted(figures for figures in found if figures[0] not in left_out)
-        pages, relevance, repeats = zip(*kept, strict=True) if kept else ((), (), ())
-        wanted = _Wanted(np.array(pages, np.int64), np.array(relevance), np.array(repeats, np.int64))
+        pages, relevance, repeats, times = zip(*kept, strict=True) if kept else ((), (), (), ())
+        wanted = _Wanted(np.array(pages, np.int64), np.array(relevance), np.array(repeats, np.int64), np.array(times))
         return _Found(n_read, len(skipped), wanted)
 
     def _changed(
-        self, has_stamp: dict[int, int], found: list[tuple[int, float, int]]
+        self, has_stamp: dict[int, int], found: list[tuple[int, float, int, float]]
     ) -> Iterator[tuple[tuple[PageRow, str], ToRead]]:
         """The pages that are new or have changed; `found` becomes all that are to be found.
 
@@ -244,8 +258,8 @@ class _Indexing:
             self._progress("reading pages", n_looked_at, n_pages)
 
     def _is_wanted(self, page: PageRow) -> bool:
-        is_on_topic = self._threshold is None or (page.relevance or 0.0) >= self._threshold
-        return is_on_topic and not page.noindex
+        is_off_topic = self._only_on_topic and topic_term(page.relevance, self._threshold) == "off"
+        return not is_off_topic and not page.noindex
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -263,14 +277,14 @@ class _Indexing:
         old = dict(zip(there.pages.tolist(), there.stamps.tolist(), strict=True))
         n_added = n_replaced = 0
         with text_index.writer() as writer:
-            for page, stamp, link_texts, added in self._stamped(texts, wanted):
+            for page, stamp, link_texts, added, topic in self._stamped(texts, wanted):
                 before = old.pop(page, None)
                 if before == stamp:
                     continue
                 if before is not None:
                     writer.remove(page)
                 if (text := texts.page(page)) is not None:
-                    writer.add(text, stamp, link_texts, added)
+                    writer.add(text, stamp, link_texts, added, topic)
                 n_added += before is None
                 n_replaced += before is not None
                 if (n_added + n_replaced) % _PAGES_PER_COMMIT == 0:
@@ -288,8 +302,10 @@ class _Indexing:
         for n_done, page in enumerate(wanted.pages.tolist()):
             link_texts = texts.link_texts((page, *others.get(page, ())))
             added = self._survey.added(page)
-            facts = (content[n_done], texts.mask(page), link_texts, None if added is None else added.to_json())
-            yield _Stamped(page, stamp_of(*facts), link_texts, added)
+            relevance = float(wanted.relevance[n_done])
+            topic = topic_term(None if math.isnan(relevance) else relevance, self._threshold)
+            facts = (content[n_done], texts.mask(page), link_texts, None if added is None else added.to_json(), topic)
+            yield _Stamped(page, stamp_of(*facts), link_texts, added, topic)
             self._progress("indexing", n_done, len(wanted.pages))
 
     def _other_names(self) -> dict[int, list[int]]:
@@ -301,6 +317,6 @@ class _Indexing:
         return others
 
 
-def _figures(page: PageRow) -> tuple[int, float, int]:
-    relevance = float("nan") if page.relevance is None else page.relevance
-    return page.id, relevance, page.id if page.repeats is None else page.repeats
+def _figures(page: PageRow) -> tuple[int, float, int, float]:
+    relevance = math.nan if page.relevance is None else page.relevance
+    return page.id, relevance, page.id if page.repeats is None else page.repeats, page.time

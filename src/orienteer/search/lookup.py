@@ -22,7 +22,7 @@ from orienteer.search.added_terms import tag_term, value_term, word_terms
 from orienteer.search.page_facts import date_number, type_term
 from orienteer.search.query import FIELDS, FILTERS, Ask, Clause, place_of
 from orienteer.search.scripts import has_signs, other_forms
-from orienteer.search.text_index import ADDED, DATE, NAME, TAG, TYPE, VALUE, field, name_of, schema
+from orienteer.search.text_index import ADDED, DATE, NAME, TAG, TOPIC, TYPE, VALUE, field, name_of, schema
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import site_of
@@ -85,7 +85,7 @@ def _query(clause: Clause, vocabulary: Vocabulary, boosts: dict[str, float]) -> 
     if clause.field and clause.field not in FIELDS:  # one that a hook added, since it was told from words
         return Query.const_score_query(_of_field(clause), 0.0)
     if clause.field == "url":
-        return _in_a_row("url", words_of(clause.text, PLAIN))
+        return _weighed("url", words_of(clause.text, PLAIN), vocabulary)
     used = {"title": 1.0} if clause.field == "title" else boosts
     found = _in_places(clause.text, vocabulary, used)
     if not clause.is_phrase:
@@ -93,15 +93,15 @@ def _query(clause: Clause, vocabulary: Vocabulary, boosts: dict[str, float]) -> 
             found += [Query.boost_query(query, _OTHER_FORM) for query in _in_places(form, vocabulary, used)]
     if not clause.field:
         words = words_of(clause.text, PLAIN)
-        found += [Query.boost_query(_in_a_row("url", words), _URL_BOOST)] if vocabulary.is_in_url(words[0]) else []
-        found += [Query.boost_query(_in_a_row(ADDED, words), _ADDED_BOOST)] if vocabulary.has_added else []
+        found += [_weighed("url", words, vocabulary, _URL_BOOST)] if vocabulary.is_in_url(words[0]) else []
+        found += [_weighed(ADDED, words, vocabulary, _ADDED_BOOST)] if vocabulary.has_added else []
     return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
 
 
 def _in_places(text: str, vocabulary: Vocabulary, boosts: dict[str, float]) -> list[Query]:
     """The words of a text in a row, by the parts of pages and the ways of reading them."""
     return [
-        Query.boost_query(_in_a_row(field(part, way), words), boosts[part])
+        _weighed(field(part, way), words, vocabulary, boosts[part])
         for way in vocabulary.ways
         if (words := words_of(text, way))
         for part in vocabulary.parts(way, words[0])
@@ -121,7 +121,9 @@ def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
     for way in vocabulary.ways:
         rows = [words_of(text, way) for text in texts]
         if all(words and "title" in vocabulary.parts(way, words[0]) for words in rows):
-            yield Query.boolean_query([(Occur.Must, _in_a_row(field("title", way), words)) for words in rows])
+            yield Query.boolean_query(
+                [(Occur.Must, _weighed(field("title", way), words, vocabulary)) for words in rows]
+            )
         for stretch in () if is_title else _stretches([word for words in rows for word in words]):
             if all("text" in vocabulary.parts(way, word) for word in stretch):
                 yield Query.const_score_query(_in_a_row(field("text", way), stretch), _STRETCH)
@@ -160,6 +162,8 @@ def _filter(clause: Clause) -> Query:
         return _term(TYPE, type_term(clause.text))
     if clause.field == "tag":
         return _term(TAG, tag_term(clause.text))
+    if clause.field == "topic":
+        return _term(TOPIC, clause.text.lower())
     day = date_number(clause.text) or 0
     first, end = (0, day) if clause.field == "before" else (day, _LAST_DAY)
     return Query.range_query(schema(), DATE, FieldType.Integer, first, end, include_upper=False)
@@ -183,6 +187,13 @@ def _of_field(clause: Clause) -> Query:
     words = [(Occur.Must, _term(VALUE, term)) for term in word_terms(clause.field, clause.text)]
     value = _term(VALUE, value_term(clause.field, clause.text))
     return Query.boolean_query([(Occur.Should, value), (Occur.Should, Query.boolean_query(words))])
+
+
+def _weighed(name: str, words: Sequence[str], vocabulary: Vocabulary, boost: float = 1.0) -> Query:
+    """Words in a row, which are worth what the vocabulary says."""
+    weight = boost * vocabulary.weight(name, words)
+    query = _in_a_row(name, words)
+    return query if weight == 1.0 else Query.boost_query(query, weight)
 
 
 def _in_a_row(name: str, words: Sequence[str]) -> Query:

@@ -6,13 +6,12 @@ whole when it is brought up to date.
     local     PageRank over the links between the pages of the crawl: what they are worth inside, summing to 1
     outside   the estimated rank in the whole web, if `orienteer estimate` has run; 0 for a page it does not know
     group     pages that repeat one another, exactly or nearly, have the same group: a result shows one of them
+    times     when the pages were fetched: the first, the one in the middle, the last
     named     how many pages of its group name a page as the canonical one: that one is shown
 """
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store.failures import explained
-from orienteer.store.page_texts import MAKE_ANEW
+from orienteer.search.array_file import damaged_index, read_arrays
 
 FILE = "columns.npz"
 
@@ -63,13 +61,15 @@ class PageColumns:
         try:
             self.pages = arrays["pages"]
             self._columns = Figures(*(arrays[name] for name in Figures._fields))
+            first, middle, last = map(float, arrays["times"])
+            self.times = (first, middle, last)
             self.has_outside = bool(arrays["has_outside"])
             self.position = int(arrays["position"])
             self.n_by_way = dict(zip(map(str, arrays["ways"]), map(int, arrays["n_by_way"]), strict=True))
             self._largest = {name: float(getattr(self._columns, name).max(initial=0)) for name in ("local", "outside")}
             _expect_columns(self.pages, self._columns)
         except (KeyError, ValueError, TypeError) as error:
-            raise _damaged(path, error) from None
+            raise damaged_index(path, error) from None
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -110,16 +110,12 @@ class PageColumns:
             _expect_rows(len(links.pages), links.source_offsets, links.sources)
             return links
         except (KeyError, ValueError, TypeError) as error:
-            raise _damaged(self.path, error) from None
+            raise damaged_index(self.path, error) from None
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        try:
-            with explained(self.path), self.path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                is_link = {"link_pages", *LinkColumns._fields[1:]}.__contains__
-                wanted = [name for name in arrays.files if is_link(name) == hasattr(self, "pages")]
-                return {name: arrays[name] for name in wanted}
-        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-            raise _damaged(self.path, error) from None
+        """Those of the pages at first, and those of the links from then on."""
+        is_link = {"link_pages", *LinkColumns._fields[1:]}.__contains__
+        return read_arrays(self.path, lambda name: is_link(name) == hasattr(self, "pages"))
 
 
 def _expect_columns(pages: NDArray[Any], columns: Figures) -> None:
@@ -138,7 +134,3 @@ def _expect_rows(n_pages: int, offsets: NDArray[Any], targets: NDArray[Any]) -> 
         raise ValueError("the links of pages overlap")
     if targets.ndim != 1 or not 0 <= targets.min(initial=0) <= targets.max(initial=0) < max(n_pages, 1):
         raise ValueError("a link leads to no page")
-
-
-def _damaged(path: Path, error: Exception) -> CrawlFolderError:
-    return CrawlFolderError(f"{path}: the search index is damaged ({error}); {MAKE_ANEW}")

@@ -1,8 +1,10 @@
-"""What pages can be filtered by besides their words: the type of a file, and a date.
+"""What pages can be filtered by besides their words: the type of a file, a date, and whether it is on the topic.
 
     type:pdf          by the name that people give it, or by its media type (`type:application/pdf`)
     before:2025       published before 2025 began, or changed, where nothing is said of when it was published
     after:2024-06-15  on that day or later; after:2024 is in that year or later
+
+    topic:on          on the topic of the crawl, by its threshold; topic:off: not
 
 A page without a date is neither before nor after anything.
 """
@@ -25,6 +27,7 @@ TYPES = {
     "epub": ("application/epub+zip",),
     "feed": ("application/rss+xml", "application/atom+xml"),
 }
+TOPIC_VALUES = ("on", "off")
 _OTHER_NAMES = {"txt": "text", "htm": "html", "xhtml": "html", "rss": "feed", "atom": "feed"}
 _NAMES = {media_type: name for name, media_types in TYPES.items() for media_type in media_types}
 _DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?", re.ASCII)
@@ -59,6 +62,15 @@ def type_term(text: str) -> str:
     name = text.strip().lower().lstrip(".")
     name = _OTHER_NAMES.get(name, name)
     return name if name in TYPES or re.fullmatch(r"[\w.+-]+/[\w.+-]+", name) else ""
+
+
+def topic_term(relevance: float | None, threshold: float | None) -> str:
+    """Whether a page is on the topic; "" where there is none.
+
+    >>> topic_term(0.7, 0.5), topic_term(None, 0.5), topic_term(0.7, None)
+    ('on', 'off', '')
+    """
+    return "" if threshold is None else TOPIC_VALUES[(relevance or 0.0) < threshold]
 
 
 def date_number(date: str) -> int | None:

@@ -10,6 +10,7 @@
     type:pdf              files of a type: html, pdf, text, docx, odt, pptx, xlsx, epub, feed, or a media type
     before:2025           published before 2025, or changed, where nothing is said of when it was published
     after:2024-06         in June 2024 or later
+    topic:on              of a crawl with a topic, the pages that are on it; topic:off the others
     tag:shop              pages that a page hook gave this tag
     price:12              pages with this value, or this word, in a field of this name that a page hook added
 
@@ -25,15 +26,16 @@ from typing import NamedTuple
 
 from orienteer.extract.language import primary_language
 from orienteer.search.added_terms import tag_term
-from orienteer.search.page_facts import TYPES, date_number, type_term
+from orienteer.search.page_facts import TOPIC_VALUES, TYPES, date_number, type_term
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import host_of
 
 MAX_QUERY_CHARS = 1000  # what follows is not looked at
 SENTENCE_WORDS = 8
-FIELDS = ("site", "host", "lang", "type", "before", "after", "title", "url", "tag")
-FILTERS = ("site", "host", "lang", "type", "before", "after", "tag")  # they decide which pages, not how good they are
-_MAX_CLAUSES = 32
+FIELDS = ("site", "host", "lang", "type", "before", "after", "topic", "title", "url", "tag")
+# They decide which pages are found, not how good they are.
+FILTERS = ("site", "host", "lang", "type", "before", "after", "topic", "tag")
+_MAX_CLAUSES = 32  # of words, and of filters
 _FIELD_LIKE = re.compile(r"(?<!\S)[+-]?([^\W\d]\w{0,40}):(?=[^\s:/])")
 _GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת])')  # a quote inside a Hebrew word is no quote
 
@@ -90,10 +92,21 @@ def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
     for sign, name, phrase, word in _clause(field_names).findall(typed):
         clause = Clause(phrase or word, sign, name.lower(), bool(phrase))
         (clauses if _holds_something(clause) else left_out).append(clause)
-    del clauses[_MAX_CLAUSES:]
+    clauses = _the_first(clauses)
     if sum(clause.field == "" for clause in clauses) >= SENTENCE_WORDS:
         clauses = [_without_sign(clause) for clause in clauses]
     return Ask(tuple(clauses), tuple(clause for clause in left_out if clause.field in FILTERS))
+
+
+def _the_first(clauses: list[Clause]) -> list[Clause]:
+    """As many as are looked at; a filter counts however many words there are."""
+    n_seen = {True: 0, False: 0}
+    kept = []
+    for clause in clauses:
+        n_seen[is_filter := clause.field in FILTERS] += 1
+        if n_seen[is_filter] <= _MAX_CLAUSES:
+            kept.append(clause)
+    return kept
 
 
 def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -130,6 +143,8 @@ def _wrong_value(clause: Clause) -> str:
         return f"“{clause}” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out."
     if clause.field == "type":
         return f"There is no type “{clause.text}”: it is left out. Types are {', '.join(TYPES)}."
+    if clause.field == "topic":
+        return f"“{clause}” is neither topic:on nor topic:off: it is left out."
     kind = {"lang": "language, such as en or de", "tag": "tag"}.get(clause.field, "name of a host")
     return f"“{clause}” is no {kind}: it is left out."
 
@@ -151,6 +166,8 @@ def _holds_something(clause: Clause) -> bool:
         return bool(type_term(clause.text))
     if clause.field in ("before", "after"):
         return date_number(clause.text) is not None
+    if clause.field == "topic":
+        return clause.text.lower() in TOPIC_VALUES
     if clause.field == "tag":
         return bool(tag_term(clause.text))
     return bool(words_of(clause.text, PLAIN))

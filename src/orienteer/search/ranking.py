@@ -38,10 +38,14 @@ class Found(NamedTuple):
     n_repeating: NDArray[np.int64]
 
 
-def checked_weight(rank: str, weight: float | None, n_words: int) -> float:
-    """The weight of the rank: the one that was asked for, or that of the order, for so many words or phrases."""
+def expect_rank(rank: str) -> None:
     if rank not in WEIGHTS:
         raise unknown_name("rank", rank, WEIGHTS)
+
+
+def checked_weight(rank: str, weight: float | None, n_words: int) -> float:
+    """The weight of the rank: the one that was asked for, or that of the order, for so many words or phrases."""
+    expect_rank(rank)
     if weight is None:
         return WEIGHTS[rank] / (max(n_words, 1) ** 2 if rank == "blend" else 1)
     if not 0 <= weight <= 1:
@@ -71,10 +75,11 @@ def collapsed(pages: NDArray[np.int64], text: NDArray[np.float64], columns: Page
 
 
 class Orders:
-    """The orders that something found can be shown in."""
+    """The orders that something found can be shown in. `best` is the text score that counts as 1: by default that of
+    the best page."""
 
-    def __init__(self, found: Found, columns: PageColumns) -> None:
-        best = float(found.text.max(initial=0.0))
+    def __init__(self, found: Found, columns: PageColumns, best: float | None = None) -> None:
+        best = float(found.text.max(initial=0.0)) if best is None else best
         n_pages, figures = len(columns), found.figures
         self._text = found.text / best if best > 0 else np.zeros(len(found.text))
         self._worths = {"local": _worth(figures.local, columns.largest("local"), n_pages)}

@@ -8,10 +8,10 @@ import tantivy
 
 from orienteer.search.lookup import built, n_found
 from orienteer.search.query import Ask, Clause
+from orienteer.search.text_index import WRITTEN
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import MAX_WORD_BYTES
 
-_FIELD = "words"  # as they are written on the pages
 _MIN_CHARS = 4  # shorter words are one slip away from anything
 _MIN_CHARS_TWICE = 7  # from here on two slips are allowed
 _MAX_CHARS = 30
@@ -41,13 +41,13 @@ def _better(searcher: tantivy.Searcher, word: str) -> str:
     lower = word.lower()
     if not (_MIN_CHARS <= len(lower) <= _MAX_CHARS and lower.isalpha() and len(lower.encode()) <= MAX_WORD_BYTES):
         return word
-    n_pages = searcher.doc_freq(_FIELD, lower)
+    n_pages = searcher.doc_freq(WRITTEN, lower)
     if n_pages > _RARE:
         return word
     enough = max(1, n_pages * _TIMES_AS_FREQUENT)
-    near = {other: n for other in one_slip_away(lower) if (n := searcher.doc_freq(_FIELD, other)) >= enough}
+    near = {other: n for other in one_slip_away(lower) if (n := searcher.doc_freq(WRITTEN, other)) >= enough}
     if not near and not n_pages and len(lower) >= _MIN_CHARS_TWICE:
-        terms = searcher.terms_with_prefix(_FIELD, lower[:_PREFIX_CHARS], limit=_MAX_TERMS)
+        terms = searcher.terms_with_prefix(WRITTEN, lower[:_PREFIX_CHARS], limit=_MAX_TERMS)
         near = {other: n for other, n in terms if abs(len(other) - len(lower)) <= 2 and n_slips(lower, other) <= 2}
     return max(near, key=lambda other: (near[other], other)) if near else word
 

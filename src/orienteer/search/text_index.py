@@ -36,12 +36,13 @@ PARTS = ("title", "headings", "text", "aside", "anchors")
 NAME = "name"  # the whole title, as one word
 # What page hooks added: its words, tags, values of fields by name, and the names of fields.
 ADDED, TAG, VALUE, FIELD_NAME = "added", "tag", "value", "field_name"
-_WORDS = "words"  # as they are written, for who misspells them
+WRITTEN = "words"  # as they are written, for who misspells them
 _WRITTEN_CHARS = 4_000  # of each part: what stands only further down is hardly what somebody meant
 _MEMORY_BYTES = 64 << 20
 _PAGES_PER_LOOK = 50_000
 _PAGE, _STAMP = "page", "stamp"
-TYPE, DATE = "type", "date"
+HOST, LANGUAGE, TYPE, DATE, TOPIC = "host", "language", "type", "date", "topic"
+COUNTED = (HOST, LANGUAGE, TYPE, TOPIC, TAG)  # what results are counted by, besides dates
 
 
 def field(part: str, way: str) -> str:
@@ -56,16 +57,16 @@ def schema() -> tantivy.Schema:
     fields.add_integer_field(_PAGE, indexed=True, fast=True)
     fields.add_integer_field(_STAMP, fast=True)
     fields.add_integer_field(DATE, indexed=True, fast=True)
-    for name in ("host", "site", "language", TYPE, NAME):
+    for name in COUNTED:
+        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    for name in ("site", NAME, VALUE, FIELD_NAME):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
     fields.add_text_field("url", tokenizer_name=PLAIN)
-    fields.add_text_field(_WORDS, tokenizer_name="unfolded", index_option="basic")
+    fields.add_text_field(WRITTEN, tokenizer_name="unfolded", index_option="basic")
     for way in WAYS:
         for part in PARTS:
             fields.add_text_field(field(part, way), tokenizer_name=way)
     fields.add_text_field(ADDED, tokenizer_name=PLAIN)
-    for name in (TAG, VALUE, FIELD_NAME):
-        fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
     return fields.build()
 
 
@@ -156,8 +157,12 @@ class Writer:
     def remove(self, page: int) -> None:
         self._writer.delete_documents_by_term(_PAGE, int(page))
 
-    def add(self, page: PageText, stamp: int, link_texts: list[str], added: Additions | None = None) -> None:
+    def add(
+        self, page: PageText, stamp: int, link_texts: list[str], added: Additions | None = None, topic: str = ""
+    ) -> None:
         document = _document(page, stamp, link_texts)
+        if topic:
+            document.add_text(TOPIC, topic)
         if added is not None:
             _add_added(document, added)
         self._writer.add_document(document)
@@ -202,6 +207,16 @@ def _unusable(folder: Path, why: object) -> CrawlFolderError:
     return CrawlFolderError(f"{folder}: the search index is damaged ({reason}); {MAKE_ANEW}")
 
 
+def written_words(text: str) -> list[str]:
+    """The words of a text as they are written, in small letters.
+
+    >>> written_words("Café-Bar")
+    ['café', 'bar']
+    """
+    return _unfolded().analyze(prepared(text))
+
+
+@lru_cache(maxsize=1)
 def _unfolded() -> tantivy.TextAnalyzer:
     made = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     return made.filter(tantivy.Filter.remove_long(30)).filter(tantivy.Filter.lowercase()).build()
@@ -221,9 +236,9 @@ def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Docu
     document = tantivy.Document()
     document.add_integer(_PAGE, page.id)
     document.add_integer(_STAMP, stamp)
-    document.add_text("host", host)
+    document.add_text(HOST, host)
     document.add_text("site", site_of(host))
-    document.add_text("language", page.language)
+    document.add_text(LANGUAGE, page.language)
     for term in type_terms(page.type):
         document.add_text(TYPE, term)
     if (day := date_number(page.published or page.changed)) is not None:
@@ -234,14 +249,14 @@ def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Docu
     for part, text in zip(PARTS, texts, strict=True):
         if text:
             document.add_text(field(part, way), prepared(text, way))
-            document.add_text(_WORDS, prepared(text[:_WRITTEN_CHARS]))
+            document.add_text(WRITTEN, prepared(text[:_WRITTEN_CHARS]))
     return document
 
 
 def _add_added(document: tantivy.Document, added: Additions) -> None:
     if text := prepared(added_text(added)):
         document.add_text(ADDED, text)
-        document.add_text(_WORDS, text[:_WRITTEN_CHARS])
+        document.add_text(WRITTEN, text[:_WRITTEN_CHARS])
     for tag in added.tags:
         document.add_text(TAG, tag_term(tag))
     for term in sorted(field_terms(added)):

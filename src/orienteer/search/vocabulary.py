@@ -7,12 +7,14 @@ languages that few pages are in are kept in mind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache, partial
 
 import tantivy
 
-from orienteer.search.text_index import ADDED, FIELD_NAME, NAME, PARTS, field
+from orienteer.search.text_index import ADDED, COUNTED, FIELD_NAME, NAME, PARTS, field
 
 _FEW_PAGES = 200
 _N_REMEMBERED = 1 << 16
@@ -22,19 +24,43 @@ _MAX_FIELD_NAMES = 1_000  # that can be asked for by name
 class Vocabulary:
     """The words of an index as it is at one moment. `n_by_way` are the pages that are read in each way.
 
-    `field_names` are those of fields that page hooks added; `has_added`: they have added any words.
+    `main_way` is that of most pages; `field_names` are those of fields that page hooks added; `has_added`: they have
+    added any words.
     """
 
     def __init__(self, searcher: tantivy.Searcher, n_by_way: Mapping[str, int]) -> None:
         self._searcher = searcher
+        self._all: tuple[tantivy.Searcher, ...] = (searcher,)
         self.ways = tuple(n_by_way)
+        self.main_way = max(self.ways, key=lambda way: n_by_way[way])
         self.has_added = bool(searcher.terms_with_prefix(ADDED, "", limit=1))
+        self._with_values = {field for field in COUNTED if searcher.terms_with_prefix(field, "", limit=1)}
         names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES)
         self.field_names = frozenset(name for name, _ in names)
         few = [way for way, n_pages in n_by_way.items() if n_pages <= _FEW_PAGES]
         self._few = {way: _parts_by_word(searcher, way) for way in few}
         self._asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
         self._in_url = lru_cache(_N_REMEMBERED)(lambda word: bool(searcher.doc_freq("url", word)))
+
+    def together_with(self, searchers: Iterable[tantivy.Searcher]) -> Vocabulary:
+        """The same, but a word weighs what it would in one index of these and no others."""
+        same = copy(self)
+        same._all = tuple(searchers)
+        return same
+
+    def weight(self, name: str, words: Sequence[str]) -> float:
+        """What words in a row, in a field, are worth by how rare they are in all indexes together, as a multiple of
+        what they are in this one: the text index goes by this one alone."""
+        if len(self._all) == 1:
+            return 1.0
+        counts = [[searcher.doc_freq(name, word) for searcher in self._all] for word in words]
+        n_pages = sum(searcher.num_docs for searcher in self._all)
+        together = sum(_idf(n_pages, sum(of_word)) for of_word in counts)
+        return together / sum(_idf(self._searcher.num_docs, self._searcher.doc_freq(name, word)) for word in words)
+
+    def has_values(self, field: str) -> bool:
+        """Whether any page has a value in a field that results are counted by."""
+        return field in self._with_values
 
     def is_title(self, name: str) -> bool:
         """Whether any page has this title (see `name_of`)."""
@@ -48,6 +74,11 @@ class Vocabulary:
         """The parts of pages that are read in this way in which a word stands on any page."""
         few = self._few.get(way)
         return self._asked(way, word) if few is None else few.get(word, ())
+
+
+def _idf(n_pages: int, n_with: int) -> float:
+    """What BM25 makes of a word that so many pages have."""
+    return math.log1p((max(n_pages, n_with) - n_with + 0.5) / (n_with + 0.5))
 
 
 def _parts(searcher: tantivy.Searcher, way: str, word: str) -> tuple[str, ...]:

@@ -32,9 +32,10 @@ from orienteer.files.plain import open_plain
 from orienteer.store.connection import connected
 from orienteer.store.failures import explained
 
-_FORMAT = 0x4F720004  # of this database, and of what the text index beside it makes of its pages
+_FORMAT = 0x4F720005  # of this database, and of what the text index beside it makes of its pages
 MAKE_ANEW = "rebuild it with `orienteer index DIR --rebuild`"
 LEAD_CHARS = 3_000
+_IDS_PER_QUERY = 500
 _MAX_LINK_TEXTS = 20  # texts of links that are kept in mind of one page
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -192,6 +193,11 @@ class PageTexts:
         with _explained(self.path):
             return dict(self._connection.execute("SELECT language, count(*) FROM page GROUP BY language"))
 
+    def titles(self) -> Iterator[tuple[int, str]]:
+        """All pages that have a title, in increasing order."""
+        with _explained(self.path):
+            yield from self._connection.execute("SELECT id, title FROM page WHERE title != '' ORDER BY id")
+
     def page(self, page: int, lead_only: bool = False) -> PageText | None:
         """What a page says; None for one that is not here.
 
@@ -209,6 +215,16 @@ class PageTexts:
             with self._lock:
                 rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
             return {row[0]: _page_text(row) for row in rows}
+
+    def urls(self, pages: Sequence[int]) -> dict[int, str]:
+        """Their URLs; those that are not here are left out."""
+        found: dict[int, str] = {}
+        with _explained(self.path), self._lock:
+            for start in range(0, len(pages), _IDS_PER_QUERY):
+                some = tuple(map(int, pages[start : start + _IDS_PER_QUERY]))
+                marks = ", ".join("?" * len(some))
+                found |= self._connection.execute(f"SELECT id, url FROM page WHERE id IN ({marks})", some).fetchall()
+        return found
 
     def id_of(self, url: str) -> int | None:
         """The page with this URL."""

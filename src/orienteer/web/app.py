@@ -16,7 +16,9 @@ from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import archived, changes, compare, crawl, details, map, outside, search
+from orienteer.web.icons import Icons
+from orienteer.web.index_making import IndexMaking
+from orienteer.web.pages import api_docs, archived, changes, compare, crawl, details, map, opensearch, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -36,7 +38,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, changes, map, outside, compare, details, archived)
+PAGES: tuple[Page, ...] = (search, crawl, changes, map, outside, compare, details, archived, opensearch, api_docs)
 
 
 def create_app(
@@ -69,6 +71,8 @@ def crawl_app(
     app.state.map = KeptMap(folder)
     app.state.comparisons = Comparisons(folder, comparisons)
     app.state.watch = CrawlWatch(folder)
+    app.state.index_making = IndexMaking.of_folder(folder)
+    app.state.icons = Icons(crawl.archive)
     return app
 
 
@@ -78,7 +82,7 @@ def app_of(pages: Sequence[Page], description: str) -> FastAPI:
         title="Orienteer",
         description=description,
         version=__version__,
-        docs_url=None,  # they load scripts from elsewhere
+        docs_url=None,  # FastAPI's load scripts from elsewhere; ours are a page
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )

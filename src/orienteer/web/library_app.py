@@ -22,17 +22,18 @@ from orienteer.web.app import PAGES as PAGES_OF_CRAWL
 from orienteer.web.app import Page, app_of, crawl_app, guard
 from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.crawl_watch import CrawlWatch
+from orienteer.web.index_making import IndexMaking
 from orienteer.web.job_starter import JobStarter
 from orienteer.web.library_state import LibraryState
 from orienteer.web.open_crawls import OpenCrawls
-from orienteer.web.pages import jobs, library, manage, new, schedule
+from orienteer.web.pages import api_docs, jobs, library, manage, new, schedule, several
 from orienteer.web.refusals import is_api, refused
 from orienteer.web.rendering import path_of_crawl, render
 
 CRAWLS = "/crawls"
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (library, new, jobs)
+PAGES: tuple[Page, ...] = (library, several, new, jobs, api_docs)
 
 
 def create_library_app(
@@ -64,6 +65,7 @@ def _app_of_crawl(outer: FastAPI, archived: ArchivedPages, name: str, path: Path
     app = crawl_app(path, archived, pages=(*PAGES_OF_CRAWL, manage, schedule))
     app.state.here, app.state.name = here, name
     app.state.watch = CrawlWatch(path, JobStarter(here.jobs, name))
+    app.state.index_making = IndexMaking(here.jobs, name)
     app.state.open_archive = partial(here.crawls.archive_of, name)
 
     async def unreadable(request: Request, error: Exception) -> Response:

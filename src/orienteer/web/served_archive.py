@@ -7,6 +7,7 @@ is. From then on each look at a page reads what was appended.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +77,24 @@ class ServedArchive:
         with self.reading() as captures:
             row = captures.newest_view(url)
             return None if row is None else captures.content(row)
+
+    def local_content(self, url: str) -> ArchivedContent | None:
+        """What was archived last at a URL; None where nothing was, or it is not known yet, or not on this machine."""
+        captures = self._captures
+        if not self._is_read:
+            self._update(with_stored=False)
+        if captures is None or not self._is_partly_read:
+            return None
+        try:
+            row = captures.nearest(url, time.time())
+            return None if row is None or not captures.is_here(row) else captures.content(row)
+        except CrawlFolderError:
+            return None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what is on this machine has been read."""
+        return self._is_partly_read
 
     def close(self) -> None:
         self._is_closed = True

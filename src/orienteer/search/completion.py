@@ -1,0 +1,124 @@
+"""What somebody may be about to type: titles, and frequent words, by their beginning.
+
+    completions.npz    sorted keys, written as words are looked up (see `words`), so that `cafe` begins `Café` and a
+                       title in any script is found by its first signs; what each stands for; how much that counts
+
+The keys that begin with what was typed stand in a row, and the best of them are picked: a few look-ups and a pass over
+the row, however large the index is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.search.array_file import damaged_index, read_arrays
+from orienteer.search.query import FIELDS
+from orienteer.search.words import PLAIN, words_of
+
+FILE = "completions.npz"
+WORD, TITLE = 0, 1
+MAX_TYPED_CHARS = 200  # nothing is completed that is longer
+_RULE = re.compile(rf'"|\b({"|".join(FIELDS)}):', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A query that may be meant; `kind` is `word` or `title`."""
+
+    text: str
+    kind: str
+
+
+def cleaned(title: str) -> str:
+    """A title as it can be typed: nothing in it is a rule of the query language.
+
+    >>> cleaned('  "Red"  +apples - and Title:pears')
+    'Red apples and Title pears'
+    """
+    words = (word.lstrip("+-") for word in _RULE.sub(r"\1 ", title).split())
+    return " ".join(word for word in words if word)
+
+
+class Completions:
+    """Those of an index; one that has none yet completes nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / FILE
+        arrays = read_arrays(path) if path.exists() else {}
+        try:
+            self._keys = _Texts(arrays, "key")
+            self._texts = _Texts(arrays, "text")
+            self._targets, self._weights, self._kinds = (
+                arrays.get(name, np.zeros(0, np.int64)) for name in ("targets", "weights", "kinds")
+            )
+            self._expect_sense()
+        except (KeyError, ValueError, TypeError) as error:
+            raise damaged_index(path, error) from None
+
+    def words(self, typed: str, n: int) -> list[str]:
+        """The n words that stand on the most pages of those that begin with this, which is a part of one itself."""
+        keys = words_of(typed, PLAIN)
+        return self._best(keys[0], WORD, n) if len(keys) == 1 and len(typed) <= MAX_TYPED_CHARS else []
+
+    def titles(self, typed: str, n: int) -> list[str]:
+        """The n titles of the highest rank of those with words that begin with this."""
+        key = " ".join(words_of(typed, PLAIN)) if len(typed) <= MAX_TYPED_CHARS else ""
+        is_whole = key and not typed[-1:].isalnum() and key.isascii()  # a space ends a word
+        return self._best(key + " " * bool(is_whole), TITLE, n) if key else []
+
+    def _best(self, key: str, kind: int, n: int) -> list[str]:
+        first, end = self._keys.beginning_with(key.encode())
+        found = self._targets[first:end]
+        found = np.unique(found[self._kinds[found] == kind])
+        best = found[np.argsort(-self._weights[found], kind="stable")[:n]]
+        return [self._texts[int(number)].decode(errors="replace") for number in best]
+
+    def _expect_sense(self) -> None:
+        """ValueError where these are no completions; the file may be anybody's."""
+        n_texts = len(self._texts)
+        if self._targets.shape != (len(self._keys),) or self._targets.dtype.kind not in "iu":
+            raise ValueError("the keys are not those of the texts")
+        is_float = self._weights.dtype.kind in "fiu"
+        if self._weights.shape != (n_texts,) or self._kinds.shape != (n_texts,) or not is_float:
+            raise ValueError("the weights are not those of the texts")
+        if len(self._targets) and not 0 <= self._targets.min() <= self._targets.max() < n_texts:
+            raise ValueError("a key stands for no text")
+
+
+class _Texts:
+    """Texts one after the other, and where each begins."""
+
+    def __init__(self, arrays: dict[str, NDArray[Any]], name: str) -> None:
+        self._offsets = arrays[f"{name}_offsets"] if arrays else np.zeros(1, np.int64)
+        self._bytes = arrays[f"{name}_bytes"].astype(np.uint8, casting="safe").tobytes() if arrays else b""
+        offsets = self._offsets
+        if offsets.ndim != 1 or not len(offsets) or offsets.dtype.kind not in "iu":
+            raise ValueError("there are no places of texts")
+        if offsets[0] != 0 or offsets[-1] != len(self._bytes) or (offsets[1:] < offsets[:-1]).any():
+            raise ValueError("texts overlap")
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._bytes[int(self._offsets[number]) : int(self._offsets[number + 1])]
+
+    def beginning_with(self, key: bytes) -> tuple[int, int]:
+        """The stretch of those that begin with this; they are sorted."""
+        return self._place(key), self._place(key + b"\xff")  # no text in UTF-8 has this byte
+
+    def _place(self, key: bytes) -> int:
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self[middle] < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low

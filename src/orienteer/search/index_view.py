@@ -1,0 +1,88 @@
+"""An index as it is at one moment: what belongs together is replaced together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import tantivy
+
+from orienteer.search.completion import Completions
+from orienteer.search.facets import Facet, counted, facets
+from orienteer.search.page_columns import PageColumns
+from orienteer.search.query import Ask
+from orienteer.search.text_index import TextIndex, refusals
+from orienteer.search.vocabulary import Vocabulary
+from orienteer.store.page_texts import PageTexts
+from orienteer.url import host_of
+
+_N_TOP_PAGES = 8
+_N_OF_A_HOST = 2
+
+
+@dataclass(frozen=True)
+class RelatedPage:
+    url: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What an index holds: pages of the highest rank inside the crawl, each group of repetitions once, and no more than
+    two of a host where there are others; how many pages there are of each host, language, type and year. Times are Unix
+    time: when the first page was fetched, the one in the middle, and the last."""
+
+    n_pages: int
+    top_pages: tuple[RelatedPage, ...]
+    facets: tuple[Facet, ...]
+    times: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a search looks at; `index` is the folder, `text_index` may hold files that the searcher reads."""
+
+    index: Path
+    columns: PageColumns
+    searcher: tantivy.Searcher
+    vocabulary: Vocabulary
+    texts: PageTexts
+    text_index: TextIndex
+
+    @cached_property
+    def completions(self) -> Completions:
+        return Completions(self.index)
+
+    def named(self, pages: Sequence[int]) -> tuple[RelatedPage, ...]:
+        """These pages by their titles, without those that were removed a moment ago."""
+        texts = self.texts.pages(pages, lead_only=True)
+        return tuple(RelatedPage(texts[page].url, texts[page].title) for page in pages if page in texts)
+
+    def overview(self) -> Overview:
+        return self._overview
+
+    @cached_property
+    def _overview(self) -> Overview:
+        figures = self.columns.of(self.columns.pages)
+        best = np.lexsort((-figures.named, -figures.local))[: 20 * _N_TOP_PAGES]
+        _, first = np.unique(figures.group[best], return_index=True)
+        top = self.columns.pages[best[np.sort(first)]].tolist()
+        with refusals(self.index):
+            counts = counted(self.searcher, tantivy.Query.all_query(), self.vocabulary)
+        top_pages = _of_several_hosts(self.named(top))
+        return Overview(len(self.columns), top_pages, facets(counts, Ask(())), self.columns.times)
+
+
+def _of_several_hosts(pages: tuple[RelatedPage, ...]) -> tuple[RelatedPage, ...]:
+    """The first ones, of each host no more than a few unless there are no others."""
+    n_of_host: Counter[str] = Counter()
+    first: list[RelatedPage] = []
+    others: list[RelatedPage] = []
+    for page in pages:
+        n_of_host[host_of(page.url)] += 1
+        (first if n_of_host[host_of(page.url)] <= _N_OF_A_HOST else others).append(page)
+    return tuple((first + others)[:_N_TOP_PAGES])

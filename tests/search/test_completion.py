@@ -1,0 +1,145 @@
+"""What somebody may be about to type: words of the index and titles of its pages, in any script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orienteer.errors import CrawlFolderError
+from orienteer.search.completion import FILE, cleaned
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
+from tests.search.small_webs import HandmadeCrawl, page
+
+TITLES = {
+    "charts": ("Old sea charts", "Charts of the harbour, with harbours and harbouring"),
+    "cafe": ("Café Zürich", "A café in the harbour"),
+    "tokyo": ("東京の地図", "東京の古い地図です"),
+    "greek": ("Ὀδυσσεύς και Ἰθάκη", "Ο Οδυσσέας"),
+    "arabic": ("خرائط البحر", "خرائط قديمة"),
+    "thai": ("แผนที่ทะเล", "แผนที่เก่า"),
+    "russian": ("Морские карты", "Старые карты моря"),
+    "rules": ('"Red" -apples +host:x', "Something about hosiery"),
+    "twice": ("Old sea charts", "Another page of this name"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> HandmadeCrawl:
+    crawl = HandmadeCrawl(tmp_path_factory.mktemp("completion") / "crawl")
+    languages = {"tokyo": "ja", "greek": "el", "arabic": "ar", "thai": "th", "russian": "ru"}
+    for name, (title, text) in TITLES.items():
+        crawl.add({f"http://a.org/{name}": page(title, text)}, language=languages.get(name, "en"))
+    for n in range(6):
+        crawl.add({f"http://a.org/hours/{n}": page(f"Opening {n}", "opening hours of the harbour, and the horizon")})
+    crawl.add({"http://a.org/more-hours": page("Closing time", "hours")})
+    crawl.add({"http://a.org/horse": page("Stable", "A horse, a horse, horses")})
+    crawl.add({"http://a.org/secret": page("Secret harbour of pirates", "piracy")}, noindex=True)
+    crawl.add({"http://a.org/": page("Old sea", "Links")}, {"http://a.org/": {"http://a.org/cafe": "the café"}})
+    update_index(crawl.path, processes=1)
+    return crawl
+
+
+@pytest.fixture(scope="module")
+def index(crawl: HandmadeCrawl) -> Iterator[SearchIndex]:
+    with SearchIndex.open(crawl.path) as opened:
+        yield opened
+
+
+def texts(index: SearchIndex, typed: str, kind: str = "", n: int = 8) -> list[str]:
+    return [each.text for each in index.complete(typed, n) if kind in ("", each.kind)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("old s", "Old sea charts"), ("OLD  SEA c", "Old sea charts"), ("cha", "Old sea charts"),
+        ("cafe z", "Café Zürich"), ("zur", "Café Zürich"), ("Zür", "Café Zürich"), ("東", "東京の地図"),
+        ("東京の", "東京の地図"), ("地図", "東京の地図"), ("οδυσ", "Ὀδυσσεύς και Ἰθάκη"), ("خرا", "خرائط البحر"),
+        ("แผน", "แผนที่ทะเล"), ("морск", "Морские карты"), ("КАР", "Морские карты"),
+    ],
+)  # fmt: skip
+def test_titles_by_the_beginning_of_any_word(index: SearchIndex, typed: str, title: str) -> None:
+    assert title in texts(index, typed, "title")
+
+
+def test_a_space_ends_a_word(index: SearchIndex) -> None:
+    assert texts(index, "ope", "title")
+    assert texts(index, "opening ", "title")
+    assert texts(index, "openin ", "title") == []
+
+
+def test_a_title_is_offered_once_and_nothing_in_it_is_a_rule(index: SearchIndex) -> None:
+    assert texts(index, "sea ch", "title") == ["Old sea charts"]
+    assert texts(index, "red", "title") == [cleaned(TITLES["rules"][0])] == ["Red apples host x"]
+    assert texts(index, "Old sea charts", "title") == []  # it is all there
+
+
+def test_words_by_how_many_pages_have_them_each_in_one_form(index: SearchIndex) -> None:
+    assert texts(index, "ho", "word") == ["hours", "horizon", "horse", "hosiery"]  # and not horses
+    assert texts(index, "harb", "word") == ["harbour"]
+    assert texts(index, "CAF", "word") == ["café"]
+    assert texts(index, "кар", "word") == ["карты"]
+
+
+def test_a_word_after_others_stands_on_a_page_with_them(index: SearchIndex) -> None:
+    assert texts(index, "opening ho", "word") == ["opening hours", "opening horizon"]
+    assert texts(index, 'stable "a horse" ho', "word") == ['stable "a horse" horse']
+    assert texts(index, "lang:ru кар", "word") == ["lang:ru карты"]
+
+
+@pytest.mark.parametrize("typed", ["", " ", "host:ho", "-ho", '"opening ho', "zzzz", "x" * 1000, '"', "1"])
+def test_where_there_is_nothing_to_complete(index: SearchIndex, typed: str) -> None:
+    assert texts(index, typed, "word") == []
+
+
+def test_pages_that_ask_not_to_be_indexed_say_nothing(index: SearchIndex) -> None:
+    assert texts(index, "secr") == texts(index, "pira") == []
+
+
+def test_no_more_than_wanted_and_words_leave_room_for_titles(index: SearchIndex) -> None:
+    assert len(texts(index, "o", n=3)) == 3
+    kinds = [each.kind for each in index.complete("o", 4)]
+    assert kinds == sorted(kinds, reverse=True)  # words first
+    assert set(kinds) == {"word", "title"}
+
+
+def test_new_pages_are_offered_when_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
+    crawl = HandmadeCrawl(tmp_path / "crawl")
+    crawl.add({"http://a.org/": page("Harbour", "Ships")})
+    update_index(crawl.path, processes=1)
+    written = (crawl.path / "index" / FILE).stat().st_mtime_ns
+    update_index(crawl.path, processes=1)
+    assert (crawl.path / "index" / FILE).stat().st_mtime_ns == written  # nothing had changed
+    crawl.add({"http://a.org/new": page("Lighthouse", "Light")})
+    update_index(crawl.path, processes=1)
+    with SearchIndex.open(crawl.path) as index:
+        assert texts(index, "lig") == ["light", "lighthouse"]  # a word, and a title that says the same
+
+
+@pytest.mark.parametrize("change", ["cut", "shuffled", "gone"])
+def test_a_damaged_file_is_said_in_one_line(crawl: HandmadeCrawl, tmp_path: Path, change: str) -> None:
+    import shutil
+
+    folder = tmp_path / "crawl"
+    shutil.copytree(crawl.path, folder)
+    path = folder / "index" / FILE
+    if change == "cut":
+        path.write_bytes(path.read_bytes()[:-200])
+    elif change == "shuffled":
+        with np.load(path) as file:
+            arrays = dict(file)
+        arrays["targets"] = arrays["targets"] + 1000
+        np.savez(path, **arrays)
+    else:
+        path.unlink()
+    with SearchIndex.open(folder) as index:
+        assert index.search("harbour").total  # searches do not need it
+        if change == "gone":
+            assert index.complete("har") == ()
+            return
+        with pytest.raises(CrawlFolderError, match="the search index is damaged .* rebuild it"):
+            index.complete("har")
