@@ -29,6 +29,7 @@ QUICK = [
     "markdown",
     "topics",
     "frontier",
+    "time_left",
 ]
 SLOW = [
     "scale",

@@ -15,6 +15,7 @@ ADDRESSES = [
     "/?q=harbour&rank=local",
     "/?q=habour+chrats",
     f"/page?url={CHARTS}",
+    "/api/docs",
 ]
 
 

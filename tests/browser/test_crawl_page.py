@@ -73,6 +73,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     page.goto("/crawl")
     phase(page, "Running")
     expect(page.locator("svg.drawing")).to_be_visible()
+    expect(page.locator("#crawl-fetching li").first).to_be_visible()
     before = n_drawn(page)
     wait_until(lambda: n_drawn(page) > before + 20)
     description = page.locator("svg.drawing").get_attribute("aria-label") or ""
@@ -80,7 +81,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     assert "the goal is 90 %" in description
 
     page.get_by_role("button", name="Stop").click()
-    phase(page, "Not running")
+    phase(page, "Stopped")
     expect(page.get_by_role("status")).to_contain_text("it was interrupted")
     assert holder_of(crawl.folder) is None
     stopped_at = n_drawn(page)
@@ -91,7 +92,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     wait_until(lambda: n_drawn(page) > stopped_at)
     expect(page.locator(".cards")).to_contain_text("of 1,100")
     page.get_by_role("button", name="Stop").click()
-    phase(page, "Not running")
+    phase(page, "Stopped")
 
 
 def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page: Page) -> None:
@@ -101,7 +102,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
     expect(first.locator(".why")).to_contain_text(re.compile("links? to it|a seed"))
     wait_until(lambda: n_drawn(page) > 0)  # stopped before any page is stored, it has not begun
     page.get_by_role("button", name="Stop").click()
-    phase(page, "Not running")
+    phase(page, "Stopped")
     link = page.locator(".next .url a").first
     url = link.inner_text()
     link.click()
@@ -117,7 +118,7 @@ def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> No
     process = holder_of(crawl.folder)
     assert process
     os.kill(process, signal.SIGINT)
-    phase(page, "Not running")
+    phase(page, "Stopped")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
 
 

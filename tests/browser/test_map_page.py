@@ -36,7 +36,7 @@ def middle_of(page: Page, told: Any, place: int) -> tuple[float, float]:
     assert box is not None
     right = max(abs(region["x"]) + region["radius"] for region in regions)
     bottom = max(abs(region["y"]) + region["radius"] for region in regions)
-    scale = min((box["width"] - 40) / 2 / right, (box["height"] - 56) / 2 / bottom, 64)
+    scale = min((box["width"] - 40) / 2 / right, (box["height"] - 56) / 2 / bottom, 96)
     region = regions[place]
     return box["x"] + box["width"] / 2 + scale * region["x"], box["y"] + box["height"] / 2 + scale * region["y"]
 
@@ -181,8 +181,9 @@ def test_without_scripts_the_table_does(page: Page) -> None:
 
 
 def test_the_colours_follow_the_system(page: Page) -> None:
-    open_map(page)
-    circles = {"light": "84,119,173", "dark": "76,111,165"}
+    told = open_map(page)
+    assert {region["n_others"] for region in told["regions"]} == {0}, "all that is known was fetched"
+    circles = {"light": "38,58,143", "dark": "242,238,176"}
     for scheme, other in (("light", "dark"), ("dark", "light")):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         found = colours(page)

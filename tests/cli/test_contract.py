@@ -93,6 +93,7 @@ RUNS: dict[str, Made] = {
     "simulate": lambda folder, web: [folder / "web.npz", "--policy", "certified"],
     "compare": lambda folder, web: [folder / "web.npz"],
     "plugins": lambda folder, web: [],
+    "jobs": lambda folder, web: ["--library", folder / "crawls"],
     "graph info": lambda folder, web: [folder / "web.npz"],
     "graph convert": lambda folder, web: [folder / "web.npz", folder / "web.csv"],
     "graph generate": lambda folder, web: [folder / "made", "--pages", "100"],
@@ -193,10 +194,10 @@ def test_without_a_command_there_is_help() -> None:
 def test_no_environment_variable_is_read() -> None:
     for name, command in REGISTERED.items():
         assert all(not parameter.envvar for parameter in command.params), name
-    # But where compiled kernels are kept, as Numba's variable says; where the user's state directory is, as a variable
-    # of the desktop's rules says; who one is in an object store or on a cluster, as those of AWS and Ray say; what an
+    # But where compiled kernels are kept, as Numba's variable says; where the user's directories are, as variables of
+    # the desktop's rules say; who one is in an object store or on a cluster, as those of AWS and Ray say; what an
     # access file names; and what another process is given on its way.
-    passing = {SRC / "kernel_folder.py", SRC / "files" / "signing.py", *(SRC / "processes").glob("*.py")}
+    passing = {SRC / "kernel_folder.py", SRC / "files" / "user_folders.py", *(SRC / "processes").glob("*.py")}
     passing |= {SRC / "store" / "aws_account.py", *(SRC / "workers").glob("ray_*.py")}
     passing.add(SRC / "access" / "access_file.py")
     for path in set(SRC.rglob("*.py")) - passing:

@@ -14,6 +14,7 @@ COMMANDS = [
     ["import"],
     ["status"],
     ["stop"],
+    ["jobs"],
     ["upload"],
     ["explain"],
     ["replay"],

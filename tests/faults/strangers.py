@@ -353,7 +353,7 @@ def _resumed(folder: Path, tally: Tally) -> list[str]:
     while not started.has_ended:
         time.sleep(0.01)
     said = started.trouble() or ""
-    return [f"resume: {said}"] if "signal" in said or "exit code" in said or "Error:" in said else []
+    return [f"resume: {said}"] if "killed" in said or "exit code" in said or "Error:" in said else []
 
 
 def _run_apart(command: list[str], tally: Tally, ready: ReadyProcess) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +13,10 @@ import pytest
 
 import orienteer as ori
 from orienteer.crawl.goal import Goal
+from orienteer.inspect.fetching import Fetching
 from orienteer.live import figures as module
 from orienteer.live.figures import Watch, dead_mass
+from orienteer.live.under_way import UnderWay
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
@@ -46,6 +49,8 @@ class Running(SimpleNamespace):
     def __init__(self, goal: Goal | None = None) -> None:
         trusted = TrustedPages(np.array([0], np.uint32), np.ones(1))
         crawl = ori.Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0])
+        under_way = UnderWay()
+        under_way.started(0, "http://a.test/", 998.5)
         super().__init__(
             crawl=crawl,
             ledger=SimpleNamespace(
@@ -65,6 +70,7 @@ class Running(SimpleNamespace):
             parts=SimpleNamespace(n_done=4, n_failed=1, n_waiting=2, n_under_way=1, n_bytes=50),
             outcomes=Counter({"ok": 5, "http 404": 7}),
             n_under_way=3,
+            under_way=under_way,
             n_bytes=12_345,
         )
 
@@ -119,6 +125,7 @@ def test_pages_are_counted_by_what_became_of_them(clock: Clock) -> None:
     assert (figures.n_under_way, figures.n_hosts_resting, figures.n_hosts_given_up) == (3, 2, 1)
     assert list(figures.outcomes) == ["http 404", "ok"], "the most frequent first"
     assert figures.n_bytes == 12_345
+    assert figures.fetching == (Fetching("http://a.test/", 6.5),)
     assert (figures.until, figures.budget, figures.left_s) == (None, None, None)
     told = live.ledger.figures
     assert told == figures.as_dict(), "kept for those who look from outside"
@@ -166,20 +173,17 @@ def test_the_time_left_to_a_budget(clock: Clock) -> None:
     assert seen.look().left_s == 0.0
 
 
-def test_the_time_left_to_a_coverage_lies_between_two_estimates(clock: Clock) -> None:
+def test_the_time_left_to_a_coverage(clock: Clock) -> None:
     live = Running(Goal(until=0.9))
     seen = watch(live)
-    before = seen.look()
-    assert before.left_s is None
+    assert seen.look().left_s is None
     live.fetch(20)
     clock.now += 10.0
     after = seen.look()
-    rise = (after.certificate.lower - before.certificate.lower) / 10.0
-    assert rise > 0
-    assert after.least_left_s is not None
+    lower = after.certificate.lower
     assert after.left_s is not None
-    assert after.least_left_s == pytest.approx((0.9 - after.certificate.lower) / rise)
-    assert after.left_s > after.least_left_s
+    by_proof = 10.0 * math.log((1 - lower) / 0.1) / -math.log(1 - lower)
+    assert 0 < after.left_s <= by_proof * (1 + 1e-6), "sooner where all pages that are known are fetched sooner"
 
 
 def test_nothing_is_left_when_it_is_over(clock: Clock) -> None:

@@ -41,6 +41,9 @@ def test_what_will_happen(client: httpx.Client, place: Path) -> None:
     assert told["Takes"].startswith("at least 2 h 00 min if it fetches all 3,600 pages")
     assert told["Kept"].startswith(f"in {place}/example.org, on this machine only. ")
     assert told["robots.txt"].startswith("is obeyed")
+    assert told["Says who it is"].startswith("as Orienteer, without a contact")
+    known = said(client.get("/new?url=https://example.org/&contact=me%40example.org"))
+    assert re.fullmatch(r"as Orienteer/\S+ \(\+me@example\.org\)", known["Says who it is"])
     assert "Start the crawl" in page.text
     wide = said(client.get("/new?url=https://www.example.org/&scope=site&until=100"))
     assert wide["Fetched"].startswith("pages of example.org and all its hosts")
@@ -143,7 +146,7 @@ def test_the_api_starts_nothing_else(
 
 def test_what_strangers_wrote_is_escaped(client: httpx.Client) -> None:
     for value in ('"><script>alert(1)</script>', "https://example.org/<b>'\"", "x\u202ey"):
-        for name in ("url", "name", "until", "budget", "delay", "scope"):
+        for name in ("url", "name", "until", "budget", "delay", "scope", "contact"):
             fields = {"url": "https://example.org/"} | {name: value}
             for page in (client.get("/new", params=fields), client.post("/new", data=fields)):
                 assert "<script>alert" not in page.text

@@ -344,7 +344,7 @@ def _of_reachable(figures: Figures) -> str:
 
 
 def _left(figures: Figures) -> str:
-    return time_left(figures.left_s, figures.least_left_s)
+    return time_left(figures.left_s)
 
 
 def _other_goal(figures: Figures) -> str:

@@ -1,8 +1,9 @@
 """`orienteer crawl --index`: the index is brought up to date now and then while the crawl goes on, and at its end.
 
 What is done meanwhile runs in a process of its own, which may be killed at any moment. It gets a tenth of the time: it
-begins again when ten times as long has passed as it took the last time, and a minute at least. It starts no others,
-since the cores are the crawl's; at the end it may.
+begins again when ten times as long has passed as it took the last time, and a minute at least; the first time after a
+few seconds, so that somebody who watches can search soon. It starts no others, since the cores are the crawl's; at the
+end it may.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from orienteer.progress import silent
 if TYPE_CHECKING:
     from orienteer.search.indexing import IndexReport
 
+_FIRST_PAUSE_S = 5.0
 _LEAST_PAUSE_S = 60.0
 _TIMES_AS_LONG = 10.0
 
@@ -32,7 +34,7 @@ class IndexingBeside:
         self._command = [sys.executable, "-P", "-m", "orienteer", "index", str(folder), "--processes", "1"]
         self._least_pause_s = least_pause_s
         self._process: subprocess.Popen[bytes] | None = None
-        self._began = self._due = time.monotonic() + least_pause_s
+        self._began = self._due = time.monotonic() + min(_FIRST_PAUSE_S, least_pause_s)
 
     def tick(self) -> None:
         now = time.monotonic()

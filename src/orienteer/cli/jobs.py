@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from orienteer.library.jobs import Job
 
 
+_SHOWN = 20
+
+
 def jobs(
     library: Path | None = LIBRARY,
     stop: str | None = typer.Option(None, "--stop", metavar="ID", help="Stop this job, as Ctrl-C would."),
@@ -48,9 +51,6 @@ def jobs(
             print(f"and {len(listed) - _SHOWN:,} more (--all)")
 
 
-_SHOWN = 20
-
-
 def _print_table(listed: list[Job]) -> None:
     from rich.text import Text
 
@@ -58,6 +58,7 @@ def _print_table(listed: list[Job]) -> None:
 
     headings = (("job", False), ("crawl", False), ("", False), ("state", False), ("", True), ("began", False))
     table = display.columns_table(None, *headings, ("", False))
+    table.columns[0].no_wrap = True  # it is there to be copied
     for job in listed:
         share = "" if job.share is None or not job.is_alive else f"{100 * job.share:.0f} %"
         cells = (job.id, job.crawl, job.kind, job.state, share, moment(job.began), plain(job.line, 120))

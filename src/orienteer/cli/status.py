@@ -136,6 +136,7 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
         ("duplicates", ", ".join(part for part in duplicates if part)),
+        ("fetching", _fetching(found)),
         ("workers", _workers(found)),
         ("archive", "" if found.stored is None else found.stored.in_words()),
         ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
@@ -146,6 +147,14 @@ def _running(found: FolderStatus) -> str:
     if found.holder is None:
         return "not running"
     return f"running now, process {found.holder}" if found.holder else "running now"
+
+
+def _fetching(found: FolderStatus) -> str:
+    """What is being asked for now, while it is running."""
+    from orienteer.inspect.fetching import fetching_in_words, fetching_of
+
+    figures = found.figures or {}
+    return "" if found.holder is None else fetching_in_words(fetching_of(figures), int(figures.get("n_under_way", 0)))
 
 
 def _workers(found: FolderStatus) -> str:

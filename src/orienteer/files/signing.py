@@ -15,14 +15,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from orienteer.files.user_folders import state_folder
+
 _KEY_BYTES = 32
-
-
-def state_folder() -> Path:
-    """Where things are kept that belong to the user, and to no crawl."""
-    named = os.environ.get("XDG_STATE_HOME", "")
-    # As the XDG rules have it, a relative path is ignored.
-    return (Path(named) if named.startswith("/") else Path("~/.local/state").expanduser()) / "orienteer"
 
 
 def signature(purpose: str, parts: Iterable[bytes | memoryview]) -> bytes | None:

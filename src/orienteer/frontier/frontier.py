@@ -218,6 +218,16 @@ class Frontier:
         turn = self._turn(host)
         return bool(self._turns[turn]["best"])
 
+    def n_waiting_by_turn(self) -> NDArray[np.int64]:
+        """How many pages wait for each turn."""
+        return self.n_by_turn(np.flatnonzero(self._pages["before"][1:]))
+
+    def n_by_turn(self, pages: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of these pages have each turn; where hosts are not looked at there is one for all."""
+        if not self.politeness.per_host:
+            return np.array([len(pages)])
+        return np.bincount(self._turn_of[self._hosts.array[pages]])
+
     def share_turn(self, hosts: ArrayLike, pages: ArrayLike, with_host: int | None = None) -> None:
         """From now on these hosts have one turn, that which `with_host` has now, or else a new one.
 

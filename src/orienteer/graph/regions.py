@@ -39,6 +39,25 @@ class Regions:
     names: list[str]
     of_page: NDArray[np.int32]
 
+    def n_of_others(self, urls: UrlTable, host: str) -> NDArray[np.int64]:
+        """How many of these other URLs are in each region; `host` is the only one where regions are parts of it.
+
+        >>> others = UrlTable.of(["http://b.org/", "http://a.org/x"])
+        >>> regions_of(UrlTable.of(["http://a.org/", "http://a.org/b/"])).n_of_others(others, "a.org")
+        array([1, 0])
+        """
+        hosts, names = host_ids(urls)
+        places = {name: region for region, name in enumerate(self.names)}
+        if self.kind == "host":
+            of_host = np.array([places.get(name, -1) for name in names], np.int64)
+            regions = of_host[hosts]
+        else:
+            inside = np.flatnonzero(hosts == names.index(host)) if host in names else np.zeros(0, np.int64)
+            paths, folders = [_path(urls[page]) for page in inside.tolist()], set(self.names)
+            found = paths if self.kind == "page" else [_folder_of(path, folders) for path in paths]
+            regions = np.array([places.get(name, -1) for name in found], np.int64)
+        return np.bincount(regions[regions >= 0], minlength=len(self.names))
+
 
 class Masses(NamedTuple):
     """What flows between regions: `mass[k]` from `sources[k]` to `targets[k]`, over `n_links[k]` links between pages.

@@ -123,6 +123,28 @@ def coverage_in_words(found: FolderStatus) -> str:
     return how + certificate_in_words(found.certificate) + _age(found)
 
 
+def result_in_words(found: FolderStatus) -> str:
+    """What a crawl that is not running has come to, and what it may lack: `98 % proved; 418 known pages left out, ...`.
+
+    Whatever was left out, and whatever is behind it, can cost no more than what is not proved.
+    """
+    proved = found.library if found.epochs else found.certificate
+    if found.holder is not None or proved is None:
+        return ""
+    walked, n_left = found.surveyed, (found.figures or {}).get("n_frontier")
+    missing = percent(1.0 - proved.lower, up=True)
+    parts = [f"{percent(proved.lower)} proved"]
+    if found.epochs:
+        parts[0] += f", after {counted(len(found.epochs) - 1, 'refresh', 'refreshes')}"
+    elif walked is not None and walked.claimed is not None and not walked.is_proved:
+        parts.insert(0, f"at least {share_in_words(walked.until, walked.of_reachable)} measured{_confidence(walked)}")
+    if found.epochs or not isinstance(n_left, int) or not found.figures_are_current:
+        return f"{'; '.join(parts)}; what is missing can cost {missing} at most{_age(found)}"
+    left = f"{counted(n_left, 'known page')} left out, {'it' if n_left == 1 else 'they'} can cost {missing} at most"
+    none_left = f"no known page left out; what is blocked or not known can cost {missing} at most"
+    return "; ".join([*parts, left if n_left else none_left if proved.lower < 1 else "no page left out"])
+
+
 def measured_in_words(found: FolderStatus) -> str:
     """What random walks say of the present epoch; empty where there are none."""
     walked = found.surveyed

@@ -18,7 +18,8 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.files.plain import open_plain, replaced_inside
-from orienteer.files.signing import is_signed, signature, state_folder
+from orienteer.files.signing import is_signed, signature
+from orienteer.files.user_folders import state_folder
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.settings import to_table
 from orienteer.store.failures import explained

@@ -47,7 +47,7 @@ def checked_url(text: str) -> str:
     if "@" in re.split(r"[/\\?#]", rest.lstrip("/\\"), maxsplit=1)[0]:
         raise InputError(f"{shown}: there is a name or a password in the address; leave out what is before the @")
     url = canonical_url(f"{scheme}://{rest}")
-    if url is None:
+    if url is None or (not colon and rest.lower().startswith(("http:", "https:"))):
         raise InputError(f"{shown!r} is not a valid URL; write it like https://example.org/")
     return url
 

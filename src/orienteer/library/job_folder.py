@@ -40,6 +40,7 @@ class JobFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._ended: dict[str, tuple[tuple[int, int], JobRecord]] = {}  # with the file that says so
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -111,10 +112,17 @@ class JobFolder:
         """A job and its state; NotInLibraryError where there is none."""
         if ID.fullmatch(id):
             files = JobFiles(self.path, id)
+            file = _file(files.record)
+            known = self._ended.get(id)
+            if known is not None and known[0] == file:
+                return known[1], _state(known[1], False)
             is_held = _is_held(files.lock)  # before the record is read: a job that ends in between has ended
             record = files.read()
             if record is not None:
+                if record.ended is not None and file is not None and file == _file(files.record):
+                    self._ended[id] = (file, record)
                 return record, _state(record, is_held)
+        self._ended.pop(id, None)
         raise NotInLibraryError(f"there is no job {id[:40]!r}")
 
     def records(self) -> list[tuple[JobRecord, str]]:
@@ -127,16 +135,15 @@ class JobFolder:
 
     def stop(self, id: str) -> None:
         """Ask a job to stop, as Ctrl-C does: its runner, or its command if that alone is left."""
-        record, _ = self.record(id)
+        record, state = self.record(id)
+        if state in OVER:
+            raise LibraryError(f"job {id} is over")
         lock = JobFiles(self.path, id).lock
         with suppress(OSError):
-            runner = holder(lock)
-            if runner is None:
-                raise LibraryError(f"job {id} is over")
-            for process in (runner, record.process):
+            for process in (holder(lock), record.process):
                 if process and _signalled(process, lock):
                     return
-        raise LibraryError(f"job {id}: its process is not found; nothing was done")
+        raise LibraryError(f"job {id} has ended meanwhile, or its process cannot be found; nothing was done")
 
     def remove(self, id: str) -> None:
         """Forget a job that is over."""
@@ -167,6 +174,15 @@ class JobFolder:
 def new_id() -> str:
     """Ids are sorted by time."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """What differs when a file was replaced."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def _is_held(lock: Path) -> bool:

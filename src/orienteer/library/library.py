@@ -27,6 +27,7 @@ from typing import NamedTuple
 from orienteer.errors import CrawlFolderError, InputError, LibraryError, NotInLibraryError, OrienteerError
 from orienteer.files.durable import sync_folder
 from orienteer.files.plain import expect_plain
+from orienteer.files.user_folders import data_folder
 from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
 from orienteer.library.card import Card, card_of, damaged_card, new_card
 from orienteer.library.job import ALIVE, Job
@@ -49,10 +50,7 @@ _SIGNS = (DATABASE, DATABASE + "-wal", SETTINGS, "report.json")
 
 def default_library() -> Path:
     """Where crawls are kept if nobody says where: in the data folder of the user."""
-    named = os.environ.get("XDG_DATA_HOME", "")
-    # As the XDG rules have it, a relative path is ignored.
-    data = Path(named) if named.startswith("/") else Path("~/.local/share").expanduser()
-    return data / "orienteer" / "crawls"
+    return data_folder() / "crawls"
 
 
 def is_plain_name(name: str) -> bool:

@@ -13,12 +13,14 @@ from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
+from orienteer.inspect.fetching import Fetching
 from orienteer.inspect.frontier_top import TopWriter
 from orienteer.inspect.workers_in_words import WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
+from orienteer.live.host_pace import HostPace
 from orienteer.live.live_crawl import LiveCrawl
-from orienteer.live.time_left import Left, Outlook, Point
+from orienteer.live.time_left import Outlook, Point
 from orienteer.live.worker_rates import WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
@@ -40,14 +42,14 @@ class Figures:
     that are merged). `n_skipped` are files of a type that nobody asked for. `n_done` is what a budget counts: the pages
     that a host was asked for, and that were fetched, failed, skipped, or refused by an answer. `visits` says what came
     of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None where the crawl has no topic.
-    `position` tells of which moment the figures are. `left_s` is how long it will take at most, by what is known now,
-    and `least_left_s` at least: None while nobody can tell, 0 when the crawl is over, or while walks may end it any
-    time. `of_reachable` says that `until` is of what is reachable, `goal_is_impossible` that it can never be proved:
-    too much is out of reach. `measured` is what random walks say of the coverage; None before they have begun, or where
-    nobody asked for them. `evidence` is how far they are: at 1 the goal is reached with the confidence that was asked
-    for. `workers` are those who fetch and read; `n_workers_died` counts those that ended before their time in this run.
-    `n_parts` counts what pages are shown with (pictures, styles) in this run, `n_parts_failed` what of it failed,
-    `parts_bytes` what came of it, and `n_parts_waiting` is still wanted.
+    `position` tells of which moment the figures are. `left_s` is how long it will take, as far as can be told: None
+    while nobody can, 0 when the crawl is over. `of_reachable` says that `until` is of what is reachable,
+    `goal_is_impossible` that it can never be proved: too much is out of reach. `measured` is what random walks say of
+    the coverage; None before they have begun, or where nobody asked for them. `evidence` is how far they are: at 1 the
+    goal is reached with the confidence that was asked for. `workers` are those who fetch and read; `n_workers_died`
+    counts those that ended before their time in this run. `fetching` are URLs under way, the longest first, the first
+    few of them. `n_parts` counts what pages are shown with (pictures, styles) in this run, `n_parts_failed` what of it
+    failed, `parts_bytes` what came of it, and `n_parts_waiting` is still wanted.
     """
 
     epoch: int
@@ -73,13 +75,13 @@ class Figures:
     outcomes: dict[str, int]
     visits: dict[str, int]
     n_on_topic: int | None = None
-    least_left_s: float | None = None
     n_redirects: int = 0
     of_reachable: bool = False
     goal_is_impossible: bool = False
     measured: Measured | None = None
     evidence: float | None = None
     workers: tuple[WorkerNow, ...] = ()
+    fetching: tuple[Fetching, ...] = ()
     n_workers_died: int = 0
     n_parts: int = 0
     n_parts_failed: int = 0
@@ -102,7 +104,8 @@ class Watch:
     def __init__(self, intake: Intake, live: LiveCrawl | None = None) -> None:
         self.intake, self._ledger, self._live = intake, intake.ledger, live
         self._started = time.monotonic()
-        self._outlook = Outlook()
+        self._outlook, self._pace = Outlook(), HostPace()
+        self._queue_s = 0.0
         self._certificate = self._ledger.crawl.certificate()
         self._n_on_topic = _n_on_topic(self._ledger)
         self._next_certificate = 0.0
@@ -127,15 +130,10 @@ class Watch:
         started = time.monotonic()
         states = np.bincount(crawl.states(), minlength=len(PageState))
         n_redirects = crawl.n_other_names()
-        self._outlook.see(Point(now, crawl.n_asked, self._certificate.lower, len(crawl.frontier)))
+        measured = None if crawl.survey is None else crawl.survey.measured(self._certificate)
+        self._outlook.see(self._moment(now, measured))
         goal, rate = crawl.goal, self._outlook.pages_per_s
-        left = (
-            self._outlook.left(self._attainable(goal))
-            if why is None
-            else Left()
-            if why is StopReason.INTERRUPTED
-            else Left(0.0, 0.0)
-        )
+        over = None if why is StopReason.INTERRUPTED else 0.0
         figures = Figures(
             epoch=ledger.number,
             position=ledger.position,
@@ -153,21 +151,21 @@ class Watch:
             n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
             elapsed_s=now - self._started,
-            left_s=left.most_s,
+            left_s=self._outlook.left(self._attainable(goal)) if why is None else over,
             certificate=self._certificate,
             until=goal.until,
             budget=goal.budget,
             outcomes=dict(self.intake.outcomes.most_common()),
             visits=named_visits(ledger.library.counts),
             n_on_topic=self._n_on_topic,
-            least_left_s=left.least_s if crawl.survey is None or left.most_s is None else 0.0,
             n_redirects=n_redirects,
             of_reachable=goal.of_reachable,
             goal_is_impossible=crawl.goal_is_impossible,
-            measured=None if crawl.survey is None else crawl.survey.measured(self._certificate),
+            measured=measured,
             evidence=None if crawl.survey is None else crawl.survey.progress,
             workers=() if live is None else tuple(self._worker_rates.now(live.crew.figures(), now)),
             n_workers_died=0 if live is None else live.crew.n_died,
+            fetching=() if live is None or why is not None else live.under_way.longest(now),
             n_parts=0 if live is None else live.parts.n_done,
             n_parts_failed=0 if live is None else live.parts.n_failed,
             n_parts_waiting=0 if live is None else live.parts.n_waiting + live.parts.n_under_way,
@@ -179,6 +177,19 @@ class Watch:
             self._course.add(self._point(rate), is_last=exact)
         self._top.write_if_due(now, at_once=exact)
         return figures
+
+    def _moment(self, now: float, measured: Measured | None) -> Point:
+        crawl = self._ledger.crawl
+        return Point(
+            now,
+            crawl.n_asked,
+            self._certificate.lower,
+            len(crawl.frontier),
+            self._queue_s,
+            n_walks=0 if measured is None else measured.n_walks,
+            measured=0.0 if measured is None else measured.estimate,
+            evidence=0.0 if crawl.survey is None else crawl.survey.progress,
+        )
 
     def _attainable(self, goal: Goal) -> Goal:
         """The goal, as the coverage of everything that it comes to."""
@@ -193,6 +204,9 @@ class Watch:
             return False
         self._certificate = self._ledger.crawl.certificate(1e-9 if exact else 1e-4)
         self._n_on_topic = _n_on_topic(self._ledger)
+        crawl = self._ledger.crawl
+        n_done = crawl.frontier.n_by_turn(np.asarray(crawl.order, np.int64))
+        self._queue_s = self._pace.queue_s(now, n_done, crawl.frontier.n_waiting_by_turn())
         took = time.monotonic() - now
         self._next_certificate = now + max(_CERTIFICATE_EVERY_S, took / _CERTIFICATE_SHARE)
         return True

@@ -36,6 +36,7 @@ from orienteer.live.host_turns import HostTurns
 from orienteer.live.impossible_goal import ImpossibleGoal
 from orienteer.live.parts import Parts, facts_of
 from orienteer.live.rendering import Rendering
+from orienteer.live.under_way import UnderWay
 from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -85,6 +86,7 @@ class LiveCrawl:
         self.tell: Callable[[str], None] = lambda line: None  # told in one line what a person should know
         self.impossible_goal = ImpossibleGoal(ledger)
         self.n_under_way = 0  # fetches, as of the last time that pages were asked for
+        self.under_way = UnderWay()  # which those are, without the parts of pages
         self._errand_of: dict[int, Errand | Step] = {}  # the page whose turn it took
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
         self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
@@ -115,6 +117,7 @@ class LiveCrawl:
         commit_every_s = self.ledger.plan.crawl.commit_every_s
         acknowledged = time.monotonic()
         while True:
+            self.under_way.drop_ended()
             is_through = self._ask()
             self._look_at_goal()
             self.n_under_way = self.crew.n_under_way
@@ -217,6 +220,9 @@ class LiveCrawl:
     def _start(self, request: Request, host: int) -> None:
         self.turns.asked(host)
         self.shares.started(request.page, host)
+        is_login = isinstance(self._errand_of.get(request.page), Step)
+        told = request.url.partition("?")[0] if is_login else request.url  # there may be a ticket in it
+        self.under_way.started(request.page, told, time.monotonic())
         self.crew.start(request)
 
     def _wait(self, page: int, now: float, wait_s: float) -> None:
@@ -261,6 +267,7 @@ class LiveCrawl:
             host = self.ledger.host(answer.request.page)
             errand = self._errand_of.pop(answer.request.page, None)
             self.shares.ended(host, answer)
+            self.under_way.ended(answer.request.page)
             if errand is None:
                 self.turns.answered(host, answer.meaning.verdict is Verdict.FETCHED)
                 self._take_in(answer)

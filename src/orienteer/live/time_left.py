@@ -1,41 +1,59 @@
 """How long a crawl will take, as far as anybody can tell. Time is an argument.
 
-A budget is a matter of counting. A coverage is not: each page adds less than the one before. So there are two
-estimates. At the rate of the last seconds the proved coverage would rise in a straight line: it takes longer than that.
-With the logarithm of the pages, as curves of coverage mostly do, or until the frontier is empty if it is getting
-smaller: it rarely takes longer than that. Nothing is said until there is something to judge by.
+A budget is a matter of counting. For the rest there are rules that hold for crawls of all kinds, more or less; the
+rates in them are those of the last 30 % of the time:
+
+    a coverage      What is missing has shrunk by a factor lately; it will go on shrinking by that factor in as much
+                    time. So the time to go is in proportion to the logarithm of what is missing over what may be.
+    measured        Random walks are sure when the true coverage is well above the goal: about half of what may be
+                    missing is. Truly missing is a fifth of what is not proved, as a rule, and what the walks say as
+                    they come in. Past that point the evidence that they have gathered tells how much longer.
+    everything      The pages that wait, at the rate of all hosts or at that of the host with the longest queue, if that
+                    takes longer; more, while pages are still being found: by the root of the factor by which the known
+                    pages outgrow those done. No goal takes longer than that.
+
+On simulated crawls with politeness (19 graphs and goals; `python -m benchmarks time_left`) what is said is within a
+factor of two of the truth in 84 % of the moments from a tenth of the crawl on. Nothing is said until there is something
+to judge by.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import deque
 from typing import NamedTuple
 
 from orienteer.crawl.goal import Goal
 
 _RATE_OVER_S = 20.0
+_LATELY = 0.3  # of the time so far
 _LOOK_FIRST_S = 10.0  # before any estimate
 _MIN_PAGES = 20
-_SHRINKING = 0.95  # a frontier below this share of what it was at its largest
-_THINNED = 1.03  # points of the curve that are kept lie this far apart
-_LONGEST = 700.0  # exp of more is no number
-
-
-class Left(NamedTuple):
-    """Seconds to the goal: at least, and at most by what is known now. None: nobody can tell."""
-
-    least_s: float | None = None
-    most_s: float | None = None
+_THINNED = 1.01  # moments that are kept lie this far apart
+_WELL_ABOVE = 0.5  # of what may be missing truly is, when walks are sure
+_TRULY_MISSING = 0.2  # of what is not proved, as a rule
+_RULE_COUNTS = 10  # as many walks
+_MOST_GROWTH = 4.0
 
 
 class Point(NamedTuple):
-    """A moment of a crawl: pages done, coverage proved, pages in the frontier."""
+    """A moment of a crawl: pages done, coverage proved, pages in the frontier, and the seconds that the longest queue
+    of a host takes. `measured` is what `n_walks` walks say, `evidence` how far they are."""
 
     time: float
     n_done: int
     lower: float
     n_frontier: int
+    queue_s: float = 0.0
+    n_walks: int = 0
+    measured: float = 0.0
+    evidence: float = 0.0
+
+    @property
+    def proof(self) -> float:
+        """Grows in a straight line while what is missing shrinks by a factor."""
+        return -math.log(max(1.0 - self.lower, 1e-12))
 
 
 class Outlook:
@@ -43,16 +61,15 @@ class Outlook:
 
     def __init__(self) -> None:
         self._lately: deque[Point] = deque()
-        self._curve: list[Point] = []  # of the whole run, thinned
-        self._largest_frontier = 0
+        self._course: list[Point] = []  # of the whole run, thinned
 
     def see(self, point: Point) -> None:
         self._lately.append(point)
-        while self._lately[0].time < point.time - _RATE_OVER_S:
-            self._lately.popleft()
-        if not self._curve or point.n_done > _THINNED * self._curve[-1].n_done:
-            self._curve.append(point)
-        self._largest_frontier = max(self._largest_frontier, point.n_frontier)
+        while len(self._lately) > 2 and self._lately[1].time <= point.time - _RATE_OVER_S:
+            self._lately.popleft()  # two are kept, however long ago the first was
+        start = self._course[0].time if self._course else point.time
+        if not self._course or point.time - start >= _THINNED * (self._course[-1].time - start):
+            self._course.append(point)
 
     @property
     def pages_per_s(self) -> float:
@@ -60,43 +77,59 @@ class Outlook:
         first, last = self._lately[0], self._lately[-1]
         return (last.n_done - first.n_done) / (last.time - first.time) if last.time > first.time else 0.0
 
-    def left(self, goal: Goal) -> Left:
-        """How long it will take to the goal."""
-        rate, now = self.pages_per_s, self._lately[-1]
+    def left(self, goal: Goal) -> float | None:
+        """Seconds to the goal; None while nobody can tell."""
+        rate, first, now = self.pages_per_s, self._course[0], self._lately[-1]
         if rate <= 0:
-            return Left()
-        is_early = now.time - self._curve[0].time < _LOOK_FIRST_S or now.n_done - self._curve[0].n_done < _MIN_PAGES
-        rest = None if is_early else self._frontier_s(rate)
-        if goal.until is not None:
-            found = Left() if is_early else self._coverage(goal.until, rate, rest)
-        else:
-            found = Left(rest, rest)
-        if goal.budget is None:
-            return found
-        budget = max(goal.budget - now.n_done, 0) / rate
-        return Left(_least(found.least_s, budget), _least(found.most_s, budget))
+            return None
+        budget = None if goal.budget is None else max(goal.budget - now.n_done, 0) / rate
+        if now.time - first.time < _LOOK_FIRST_S or now.n_done - first.n_done < _MIN_PAGES:
+            return budget
+        before = self._before(now.time - _LATELY * (now.time - first.time))
+        everything = _everything(before, now)
+        if goal.until is None:
+            return _least(everything, budget)
+        covered = (_covered if goal.confidence is None else _measured)(before, now, goal.until)
+        return _least(_least(covered, everything if covered is not None else None), budget)
 
-    def _coverage(self, until: float, rate: float, rest: float | None) -> Left:
-        missing = until - self._lately[-1].lower
-        if missing <= 0:
-            return Left(0.0, 0.0)
-        first, last = self._lately[0], self._lately[-1]
-        rise = (last.lower - first.lower) / (last.time - first.time)
-        straight = missing / rise if rise > 0 else None
-        before = max((point for point in self._curve if 2 * point.n_done <= last.n_done), default=self._curve[0])
-        logarithm = math.log(last.n_done / max(before.n_done, 1))
-        slope = (last.lower - before.lower) / logarithm if logarithm > 0 else 0.0
-        exponent = missing / slope if slope > 0 else math.inf
-        curved = last.n_done * math.expm1(exponent) / rate if exponent < _LONGEST else None
-        most = _least(curved, rest)
-        if most is None:
-            return Left()
-        return Left(min(most, straight if straight is not None else most), most)
+    def _before(self, wanted: float) -> Point:
+        """The last point that is kept and not after this."""
+        place = bisect_left(self._course, wanted, key=lambda point: point.time)
+        return self._course[max(min(place, len(self._course) - 1) - 1, 0)]
 
-    def _frontier_s(self, rate: float) -> float | None:
-        """How long until nothing is left to fetch; None while the frontier grows."""
-        n_frontier = self._lately[-1].n_frontier
-        return n_frontier / rate if n_frontier < _SHRINKING * self._largest_frontier else None
+
+def _covered(before: Point, now: Point, until: float) -> float | None:
+    """Seconds until so much is proved; None while nothing is gained."""
+    if now.lower >= until:
+        return 0.0
+    gained = now.proof - before.proof
+    missing = math.log((1.0 - now.lower) / max(1.0 - until, 1e-12))
+    return missing * (now.time - before.time) / gained if gained > 0 else None
+
+
+def _measured(before: Point, now: Point, until: float) -> float | None:
+    """Seconds until walks are sure that so much is covered, or it is proved."""
+    proved = _covered(before, now, until)
+    if proved is None or proved == 0:
+        return proved
+    unproved = 1.0 - now.lower
+    walked = now.n_walks * (1.0 - now.measured) / unproved
+    truly = max((walked + _RULE_COUNTS * _TRULY_MISSING) / (now.n_walks + _RULE_COUNTS), 1e-3)
+    sure = _covered(before, now, 1.0 - min(_WELL_ABOVE * (1.0 - until) / truly, 0.99))
+    if not sure:
+        gained = now.evidence - before.evidence
+        sure = (1.0 - now.evidence) * (now.time - before.time) / gained if gained > 0 else proved / 2
+    return min(proved, sure)
+
+
+def _everything(before: Point, now: Point) -> float | None:
+    """Seconds until nothing is left to fetch."""
+    n_done, n_found = now.n_done - before.n_done, now.n_done + now.n_frontier - before.n_done - before.n_frontier
+    if n_done <= 0:
+        return None
+    at_once = max(now.n_frontier * (now.time - before.time) / n_done, now.queue_s)
+    growth = n_done / (n_done - n_found) if n_done > n_found else _MOST_GROWTH
+    return at_once * math.sqrt(min(max(growth, 1.0), _MOST_GROWTH))
 
 
 def _least(a: float | None, b: float | None) -> float | None:

@@ -18,7 +18,7 @@ from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
 from orienteer.web.icons import Icons
 from orienteer.web.index_making import IndexMaking
-from orienteer.web.pages import archived, compare, crawl, details, map, opensearch, outside, search
+from orienteer.web.pages import api_docs, archived, compare, crawl, details, map, opensearch, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -38,7 +38,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived, opensearch)
+PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived, opensearch, api_docs)
 
 
 def create_app(
@@ -82,7 +82,7 @@ def app_of(pages: Sequence[Page], description: str) -> FastAPI:
         title="Orienteer",
         description=description,
         version=__version__,
-        docs_url=None,  # they load scripts from elsewhere
+        docs_url=None,  # FastAPI's load scripts from elsewhere; ours are a page
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )

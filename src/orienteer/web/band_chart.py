@@ -1,5 +1,5 @@
 """The course of a crawl as a drawing: the interval of what is proved as a band over the pages fetched, with what is
-measured in it as a line. Where walks have reached their goal the line ends in the interval that they claim.
+measured in it as a line. Where walks have reached their goal the line becomes a second band: the interval they claim.
 
 Its height is the share that is missing, on a logarithmic scale: each half of it that is gone is a step up of the same
 size, so that 95 and 99 % can be told apart as well as 50 and 90 %.
@@ -45,11 +45,11 @@ class Scale:
         missing = min(max(1.0 - share, self.least), 1.0)
         return 1.0 - log(missing) / log(self.least)
 
-    def marks(self) -> list[float]:
-        """Round coverages, as many as there is room for."""
+    def marks(self, apart: float = _APART) -> list[float]:
+        """Round coverages, as many as there is room for; they are so far apart."""
         chosen: list[float] = []
         for share in _MARKS:
-            if 1.0 - share >= self.least and all(abs(self.at(share) - self.at(other)) >= _APART for other in chosen):
+            if 1.0 - share >= self.least and all(abs(self.at(share) - self.at(other)) >= apart for other in chosen):
                 chosen.append(share)
         return sorted(chosen)
 
@@ -67,7 +67,7 @@ class BandChart:
     """SVG paths, and what stands beside them.
 
     `band` is the area between the proved bounds, `lower` and `upper` its edges, `reachable` what blocked pages leave
-    over; `measured` is what walks estimate, and `claimed` the interval that they claim at the end, if they do;
+    over; `measured` is what walks estimate, and `claimed` the band that they claim once they have reached their goal;
     `speed` is pages per second, in a drawing of its own, up to `fastest`. `n_most` pages stand at the right edge.
     `data` are the points for the script that reads them out: pages, lower, upper, pages per second, measured.
     """
@@ -120,7 +120,7 @@ def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int |
         if points[-1].blocked
         else "",
         measured=_measured(points, xs, scale),
-        claimed=_claimed(points[-1], xs[-1], scale),
+        claimed=_claimed(points, xs, scale),
         speed=_path((x, _SIZE * (1 - point.pages_per_s / fastest)) for x, point in zip(xs, points, strict=True))
         if fastest
         else "",
@@ -168,10 +168,12 @@ def _measured(points: Sequence[CoursePoint], xs: Sequence[float], scale: Scale) 
     return _path((x, _SIZE * scale.at(share)) for x, share in found) if len(found) > 1 else ""
 
 
-def _claimed(last: CoursePoint, x: float, scale: Scale) -> str:
-    if last.claimed is None:
-        return ""
-    return _path((x, _SIZE * scale.at(share)) for share in (last.claimed, max(last.upper, last.claimed)))
+def _claimed(points: Sequence[CoursePoint], xs: Sequence[float], scale: Scale) -> str:
+    """From what is claimed to what is possible; where the crawl ended with the claim, a band without a width."""
+    found = [(x, point.claimed, point.upper) for x, point in zip(xs, points, strict=True) if point.claimed is not None]
+    below = [(x, _SIZE * scale.at(claimed)) for x, claimed, _ in found]
+    above = [(x, _SIZE * scale.at(max(upper, claimed))) for x, claimed, upper in found]
+    return _path([*below, *reversed(above)]) + "Z" if found else ""
 
 
 def _path(corners: Iterable[tuple[float, float]]) -> str:

@@ -26,9 +26,11 @@ from orienteer.graph.regions import Kind, Masses, common_ending, masses_between,
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.local_web import local_web, url_batches
 from orienteer.store.database_view import DatabaseView
+from orienteer.url import host_of
 
 MAX_CIRCLES = 5_000
 _LINKS_OF_EACH = 3  # to and from every region
+_MAX_OTHERS = 500_000  # URLs that were not fetched are looked at; of more of them a part stands for all
 _PAUSE = 10  # times what it took: so long a map may be behind
 _SHORTEST_PAUSE_S = 2.0
 
@@ -64,14 +66,16 @@ class Circles(NamedTuple):
 class CrawlMap:
     """A crawl's map as it was at `position`.
 
-    Regions have ids; `order` lists them by rank, the highest first. `rank`, `n_in`, `n_out`, `urls` are by page, and
-    `of_page` says in which region a page is.
+    Regions have ids; `order` lists them by rank, the highest first. `n_others` are, by region, the pages that fetched
+    pages link to and that were not fetched themselves. `rank`, `n_in`, `n_out`, `urls` are by page, and `of_page` says
+    in which region a page is.
     """
 
     position: int
     kind: Kind
     names: list[str]
     masses: Masses
+    n_others: NDArray[np.int64]
     of_page: NDArray[np.int32]
     rank: NDArray[np.float64]
     n_in: NDArray[np.int64]
@@ -90,17 +94,26 @@ class CrawlMap:
         is_inside = web.links < web.n_local
         urls = UrlTable.of(url for batch in url_batches(survey, web.pages[: web.n_local]) for url in batch)
         graph = LinkGraph.from_links(web.n_local, sources[is_inside], web.links[is_inside])
-        return cls.of_graph(graph, urls, position)
+        around = web.pages[web.n_local :]
+        step = max(1, -(-len(around) // _MAX_OTHERS))
+        others = UrlTable.of(url for batch in url_batches(survey, around[::step]) for url in batch)
+        return cls.of_graph(graph, urls, position, others, step)
 
     @classmethod
-    def of_graph(cls, graph: LinkGraph, urls: UrlTable, position: int) -> CrawlMap:
+    def of_graph(
+        cls, graph: LinkGraph, urls: UrlTable, position: int, others: UrlTable | None = None, stands_for: int = 1
+    ) -> CrawlMap:
+        """The map of these pages; `others` were not fetched, and each of them stands for so many."""
         rank = pagerank(graph) if graph.n_pages else np.zeros(0)
         regions = regions_of(urls)
+        host = host_of(urls[0]) if len(urls) else ""
+        n_others = regions.n_of_others(UrlTable.of([]) if others is None else others, host)
         return cls(
             position=position,
             kind=regions.kind,
             names=regions.names,
             masses=masses_between(graph, regions.of_page, len(regions.names), rank),
+            n_others=n_others * stands_for,
             of_page=regions.of_page,
             rank=rank,
             n_in=graph.in_degrees(),
@@ -125,6 +138,11 @@ class CrawlMap:
     def label(self, region: int) -> str:
         """Its name, as short as it can be among the others."""
         return self.names[region].removesuffix(f".{self.ending}") if self.ending else self.names[region]
+
+    def fetched_share(self, region: int) -> float:
+        """Of the pages that are known there."""
+        n_pages = int(self.masses.n_pages[region])
+        return n_pages / (n_pages + int(self.n_others[region]))
 
     @cached_property
     def circles(self) -> Circles:

@@ -11,6 +11,7 @@ from typing import Protocol
 from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.done_tally import HostPages
+from orienteer.inspect.fetching import Fetching, fetching_of
 from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
 from orienteer.inspect.frontier_top import FrontierTop, retold_top, written_top
 from orienteer.inspect.status_in_words import (
@@ -19,6 +20,7 @@ from orienteer.inspect.status_in_words import (
     goal_in_words,
     impossible_goal_in_words,
     measured_in_words,
+    result_in_words,
     stopped_in_words,
 )
 from orienteer.inspect.workers_in_words import WorkerNow, workers_of
@@ -51,19 +53,21 @@ class ErrorKind:
 class CrawlNow:
     """How a crawl stands.
 
-    `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running. `trouble` is why the
-    crawl that was started last from here has come to nothing. `resume_refusal` says why it would be of no use to resume
-    it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the pages of this one that a host was
-    asked for. `impossible` says that the goal cannot be reached, and why. `lower`, `upper` and `blocked` are what is
-    proved in it; those named `library_`, after a refresh, what is proved of all that the crawl has. `measured` is the
-    coverage as random walks estimate it, `evidence` how far they are towards the goal; once they have reached it,
-    `claimed` is covered at least, with the `confidence`; with `measured_of_reachable`, of what is reachable.
-    `measured_in_words` says it all. `workers` are those who fetch and read while it runs.
+    `phase` is new, starting, running, stopping or stopped; `stopped` says why it is not running, `result` what it has
+    come to. `trouble` is why the crawl that was started last from here has come to nothing. `resume_refusal` says why
+    it would be of no use to resume it with the goal as it is. Counts of pages are of all epochs; `n_done` counts the
+    pages of this one that a host was asked for. `impossible` says that the goal cannot be reached, and why. `lower`,
+    `upper` and `blocked` are what is proved in it; those named `library_`, after a refresh, what is proved of all that
+    the crawl has. `measured` is the coverage as random walks estimate it, `evidence` how far they are towards the goal;
+    once they have reached it, `claimed` is covered at least, with the `confidence`; with `measured_of_reachable`, of
+    what is reachable. `measured_in_words` says it all. `workers` are those who fetch and read while it runs, `fetching`
+    some of what is under way, the longest first.
     """
 
     phase: str
     process: int | None
     stopped: str
+    result: str
     trouble: str | None
     resume_refusal: str | None
     goal: str
@@ -87,7 +91,6 @@ class CrawlNow:
     n_on_topic: int | None
     pages_per_s: float
     left_s: float | None
-    least_left_s: float | None
     lower: float | None
     upper: float | None
     blocked: float | None
@@ -112,6 +115,7 @@ class CrawlNow:
     n_hosts_resting: int
     n_hosts_given_up: int
     workers: tuple[WorkerNow, ...]
+    fetching: tuple[Fetching, ...]
     n_workers_died: int
     first_time: float | None
     last_time: float | None
@@ -285,6 +289,7 @@ class CrawlWatch:
             phase=phase,
             process=status.holder or None,
             stopped=stopped_in_words(status),
+            result=result_in_words(status),
             trouble=None if last is None or is_running else last.trouble(),
             resume_refusal=None if is_running else resume_refusal(status),
             goal=goal_in_words(settings),
@@ -308,7 +313,6 @@ class CrawlWatch:
             n_on_topic=status.n_on_topic,
             pages_per_s=float(figures.get("pages_per_s", 0.0)) if is_running else 0.0,
             left_s=figures.get("left_s"),
-            least_left_s=figures.get("least_left_s"),
             lower=None if proved is None else proved.lower,
             upper=None if proved is None else proved.upper,
             blocked=None if proved is None else proved.blocked,
@@ -333,6 +337,7 @@ class CrawlWatch:
             n_hosts_resting=int(figures.get("n_hosts_resting", 0)) if is_running else 0,
             n_hosts_given_up=int(figures.get("n_hosts_given_up", 0)),
             workers=workers_of(figures) if is_running else (),
+            fetching=fetching_of(figures) if is_running else (),
             n_workers_died=int(figures.get("n_workers_died", 0)) if is_running else 0,
             first_time=status.first_time,
             last_time=status.last_time,

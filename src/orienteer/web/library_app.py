@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from orienteer.errors import NotInLibraryError, OrienteerError
+from orienteer.errors import CrawlFolderError, NotInLibraryError, OrienteerError
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.web.app import PAGES as PAGES_OF_CRAWL
@@ -26,14 +26,14 @@ from orienteer.web.index_making import IndexMaking
 from orienteer.web.job_starter import JobStarter
 from orienteer.web.library_state import LibraryState
 from orienteer.web.open_crawls import OpenCrawls
-from orienteer.web.pages import jobs, library, manage, new, several
-from orienteer.web.refusals import is_api, refusal, status_of
+from orienteer.web.pages import api_docs, jobs, library, manage, new, several
+from orienteer.web.refusals import is_api, refused
 from orienteer.web.rendering import path_of_crawl, render
 
 CRAWLS = "/crawls"
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (library, several, new, jobs)
+PAGES: tuple[Page, ...] = (library, several, new, jobs, api_docs)
 
 
 def create_library_app(
@@ -67,7 +67,25 @@ def _app_of_crawl(outer: FastAPI, archived: ArchivedPages, name: str, path: Path
     app.state.watch = CrawlWatch(path, JobStarter(here.jobs, name))
     app.state.index_making = IndexMaking(here.jobs, name)
     app.state.open_archive = partial(here.crawls.archive_of, name)
+
+    async def unreadable(request: Request, error: Exception) -> Response:
+        return await run_in_threadpool(_unreadable, here, request, name, error)
+
+    app.add_exception_handler(CrawlFolderError, unreadable)
     return app
+
+
+def _unreadable(here: LibraryState, request: Request, name: str, error: Exception) -> Response:
+    """A crawl that has just been started is about to be there; one that came to nothing says why."""
+    jobs = here.jobs.of(name)
+    is_beginning = bool(jobs) and jobs[0].is_alive and "url" in jobs[0].options
+    has_failed = bool(jobs) and isinstance(error, NotInLibraryError)
+    if is_api(request) or not (is_beginning or has_failed):
+        return refused(request, error)
+    answer = render(request, "begun.html", 200 if is_beginning else 404, job=jobs[0])
+    if is_beginning:
+        answer.headers["Refresh"] = "1"
+    return answer
 
 
 class _CrawlPages:
@@ -85,20 +103,10 @@ class _CrawlPages:
         try:
             opened = await run_in_threadpool(self._here.crawls.borrow, name)
         except OrienteerError as error:
-            await (await run_in_threadpool(self._absent, request, name, error))(scope, receive, send)
+            answer = await run_in_threadpool(_unreadable, self._here, request, name, error)
+            await answer(scope, receive, send)
             return
         try:
             await opened.app({**scope, "root_path": f"{CRAWLS}/{name}"}, receive, send)
         finally:
             await run_in_threadpool(self._here.crawls.give_back, opened)
-
-    def _absent(self, request: Request, name: str, error: OrienteerError) -> Response:
-        """A crawl that has just been started is about to be there; one that came to nothing says why."""
-        jobs = self._here.jobs.of(name) if isinstance(error, NotInLibraryError) else []
-        if not jobs or is_api(request):
-            return refusal(request, status_of(error), str(error))
-        job = jobs[0]
-        answer = render(request, "begun.html", 200 if job.is_alive else 404, job=job)
-        if job.is_alive:
-            answer.headers["Refresh"] = "1"
-        return answer

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from orienteer import __version__
 from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.library.commands import checked_url
@@ -16,7 +17,7 @@ from orienteer.url import host_of, site_of
 from orienteer.web.forms import count_in, seconds_in, share_in
 from orienteer.wording import counted, duration, goal_share, plain, size
 
-FIELDS = ("url", "name", "scope", "until", "budget", "delay")
+FIELDS = ("url", "name", "scope", "until", "budget", "delay", "contact")
 DEFAULTS = {"scope": "host", "until": "98", "budget": "10000", "delay": "1"}
 
 
@@ -44,7 +45,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class NewCrawl:
-    """What was typed, understood. `until` is None where everything in reach is to be fetched."""
+    """What was typed, understood. `until` is 1 where everything in reach is to be fetched."""
 
     url: str
     name: str
@@ -52,13 +53,19 @@ class NewCrawl:
     until: float
     budget: int
     delay_s: float
+    contact: str
+
+    @property
+    def user_agent(self) -> str:
+        """What hosts are told: who asks, and how they can be reached."""
+        return f"Orienteer/{__version__} (+{self.contact})" if self.contact else FetchSettings().user_agent
 
     @property
     def options(self) -> dict[str, str | int | float | bool]:
-        """Those of the job; the index follows while it runs, so that it can be searched from the first pages on."""
+        """Those of the job; the index follows while it runs, so that it can be searched soon."""
         return {
             "url": self.url, "scope": self.scope, "until": self.until, "budget": self.budget, "delay": self.delay_s,
-            "index": True,
+            "user_agent": self.user_agent, "index": True,
         }  # fmt: skip
 
 
@@ -77,7 +84,8 @@ def understood(typed: Mapping[str, str], jobs: Jobs) -> NewCrawl:
     until, budget, delay_s = share_in(typed["until"]), count_in(typed["budget"]), seconds_in(typed["delay"])
     if until is None or budget is None or delay_s is None:
         raise InputError("The coverage, the number of pages and the pause are all needed.")
-    new = NewCrawl(url, typed["name"] or jobs.library.name_for(url), typed["scope"], until, budget, delay_s)
+    name = typed["name"] or jobs.library.name_for(url)
+    new = NewCrawl(url, name, typed["scope"], until, budget, delay_s, typed["contact"])
     jobs.check("crawl", new.name, new.options)
     return new
 
@@ -96,11 +104,17 @@ def preview(new: NewCrawl, jobs: Jobs) -> list[Said]:
         Said("Ends", _end(new)),
         Said("Takes", _time(new)),
         Said("robots.txt", "is obeyed, on every host: what it forbids is not fetched, and a longer pause is kept."),
-        Said("Says who it is", plain(FetchSettings().user_agent, 200)),
+        Said("Says who it is", _who(new)),
         Said("Kept", f"in {plain(str(folder), 400)}, on this machine only. {_space(jobs)}"),
-        Said("Search", "works from the first pages on, while it runs."),
+        Said("Search", "works a few seconds after the start, and while it runs."),
         Said("Goes on", "when this page or the server is closed. It can be stopped and resumed at any time."),
     ]
+
+
+def _who(new: NewCrawl) -> str:
+    if not new.contact:
+        return "as Orienteer, without a contact: give one on the left, so that owners of sites can reach you."
+    return f"as {plain(new.user_agent, 200)}"
 
 
 def _places(new: NewCrawl) -> str:

@@ -59,6 +59,10 @@ def add_refusals(app: FastAPI) -> None:
 
 
 async def _of_error(request: Request, error: Exception) -> Response:
+    return refused(request, error)
+
+
+def refused(request: Request, error: Exception) -> Response:
     """A value that cannot be used, or a crawl folder that cannot be read as it is now, or not yet."""
     if isinstance(error, StillReadingError):
         answer = refusal(request, 503, str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import time
 from functools import lru_cache
@@ -10,17 +11,22 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
+from starlette.routing import Match
 
+from orienteer import __version__
 from orienteer.graph.proved import percent
 from orienteer.url import host_of
 from orienteer.web.archived.addresses import time_text
 from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, duration, moment, plain, size, time_left, visible
 
+API_DOCS = "/api/docs"
 _MAX_URL_CHARS = 3000
 _MAX_LINE_CHARS = 1000
+_JOINT = re.compile(r"(?<=[./?&=_-])(?=\w)")
 
 
 class Entry(NamedTuple):
@@ -40,6 +46,8 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         here=request.scope["path"].removeprefix(request.scope.get("root_path", "")),
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
+        version=__version__,
+        has_api_docs=_answers(request, API_DOCS),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})
@@ -103,16 +111,42 @@ def _environment() -> Environment:
         "short": lambda number: f"{number:.2g}",
         "host": host_of,
         "address": lambda url: url.partition("://")[2] or url,
+        "broken": _broken,
         "path": lambda url: "/" + url.partition("://")[2].partition("/")[2],
         "query": lambda values: urlencode(values, doseq=True, errors="replace"),
         "details": details_of,
         "crawl_path": path_of_crawl,
         "lines": lambda text: "\n".join(visible(line) for line in text.splitlines()),
         "shell": shlex.quote,
-        "ago": lambda unix_s: duration(max(0.0, time.time() - unix_s)),
+        "ago": _ago,
     }
     environment.tests["link"] = is_link
     return environment
+
+
+def _ago(unix_s: float) -> str:
+    """`just now`, `5 min ago`, `3 h ago`, `2 days ago`: as exactly as one wants to know it."""
+    seconds = max(0.0, time.time() - unix_s)
+    for unit_s, name in ((86_400, "day"), (3600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            n = int(seconds // unit_s)
+            return f"{counted(n, 'day')} ago" if name == "day" else f"{n} {name} ago"
+    return "just now"
+
+
+def _answers(request: Request, path: str) -> bool:
+    """Whether the application has a page at this path."""
+    scope = {"type": "http", "method": "GET", "path": path, "root_path": ""}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+
+def _broken(text: object) -> Markup:
+    """A host or a URL that may be broken after its dots and slashes, so that no word need be.
+
+    >>> _broken("www.example.org/a<b")
+    Markup('www.<wbr>example.<wbr>org/<wbr>a&lt;b')
+    """
+    return Markup("<wbr>").join(_JOINT.split(str(text)))  # each piece is escaped
 
 
 def _percent(share: float, digits: int = 1) -> str:

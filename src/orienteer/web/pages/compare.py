@@ -15,6 +15,9 @@ from orienteer.web.rendering import Entry, render, served_crawl
 ENTRY = Entry("/compare", "Compare")
 router = APIRouter()
 
+_SHOWN = 6
+_KNOWN_TO_ALL = "breadth-first"
+
 Name = Annotated[str | None, Query(max_length=300)]
 Names = Annotated[list[str] | None, Query(max_length=200)]
 
@@ -34,16 +37,19 @@ class CompareAnswer(BaseModel):
 
 @router.get("/compare", include_in_schema=False)
 def compare_page(request: Request, name: Name = None, show: Names = None) -> HTMLResponse:
-    """A comparison; of its contenders those that `show` names are drawn, all of them if none is named."""
+    """A comparison; of its contenders those that `show` names are drawn, the best few if none is named."""
     listed = _comparisons(request).listed()
     chosen = _chosen(listed, name)
+    names = [row.name for row in chosen.rows] if chosen else []
+    default = _few(names)
     return render(
         request,
         "compare.html",
         listed=listed,
         chosen=chosen,
-        drawings=[line_chart.drawn(chart, chosen.names) for chart in chosen.charts] if chosen else [],
-        shown=set(show or (chosen.names if chosen else ())),
+        drawings=[line_chart.drawn(chart, names) for chart in chosen.charts] if chosen else [],
+        shown=set(show or default),
+        default=default,
         geometry=line_chart,
         crawl_folder=str(served_crawl(request).path),
     )
@@ -58,6 +64,12 @@ def compare_data(request: Request, name: Name = None) -> CompareAnswer:
         comparison=_chosen(listed, name),
         unreadable=[Unreadable(name=one.name, problem=one.problem) for one in listed if one.problem is not None],
     )
+
+
+def _few(names: list[str]) -> list[str]:
+    """The contenders that are drawn at first: the best, and the one that everybody knows. More look all the same."""
+    best = names if len(names) <= _SHOWN else names[: _SHOWN - 1]
+    return [name for name in names if name in best or name == _KNOWN_TO_ALL]
 
 
 def _comparisons(request: Request) -> Comparisons:

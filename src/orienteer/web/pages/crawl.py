@@ -20,13 +20,15 @@ from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.frontier_top import WaitingPage
 from orienteer.store.course import CoursePoint
 from orienteer.web.band_chart import band_chart
+from orienteer.web.coverage_bands import coverage_bands
 from orienteer.web.crawl_watch import CrawlNow, CrawlWatch, FrontierNow
 from orienteer.web.forms import count_in, fields_of, share_in
 from orienteer.web.refusals import REFUSALS, status_of
 from orienteer.web.rendering import Entry, render, root_of, served_crawl
+from orienteer.web.whole_course import whole_course
 from orienteer.wording import counted
 
-ENTRY = Entry("/crawl", "Crawl")
+ENTRY = Entry("/crawl", "Status")
 router = APIRouter()
 
 _EVERY_S = 1.0
@@ -167,19 +169,31 @@ def _watch(request: Request) -> CrawlWatch:
 def _shown(watch: CrawlWatch, epoch: int | None) -> dict[str, Any]:
     now, course, frontier = watch.now(), watch.course(), watch.frontier()
     epochs = sorted({point.epoch for point in course})
-    shown = epoch if epoch in epochs else max(epochs, default=0)
-    of_epoch = [point for point in course if point.epoch == shown]
+    shown = _epoch_shown(now, epochs, epoch)
+    if shown is None:
+        proved = now.library_lower or 0.0, now.library_upper or 1.0, now.library_blocked or 0.0
+        drawn = whole_course(course, *proved)
+    else:
+        drawn = [point for point in course if point.epoch == shown]
     is_present = shown == now.epoch
     return {
         "now": now,
         "notice": "",
         "epochs": epochs,
         "epoch_shown": shown,
-        "chart": band_chart(of_epoch, now.until if is_present else None, now.budget if is_present else None),
+        "bands": coverage_bands(now),
+        "chart": band_chart(drawn, now.until if is_present else None, now.budget if is_present else None),
         "frontier": frontier,
         "whys": [] if frontier.top is None else [why_waiting(page) for page in frontier.top.pages],
         "largest_priority": _largest(frontier),
     }
+
+
+def _epoch_shown(now: CrawlNow, epochs: list[int], wanted: int | None) -> int | None:
+    """The epoch whose course is drawn; None: the crawl as a whole, once it has ended."""
+    if wanted in epochs:
+        return wanted
+    return None if now.shows_library and len(epochs) > 1 else max(epochs, default=0)
 
 
 def why_waiting(page: WaitingPage) -> str:

@@ -98,6 +98,8 @@ def _options(kind: str, given: dict[str, str]) -> dict[str, str | int | float | 
     found: dict[str, str | int | float | bool | None] = {}
     if kind in ("crawl", "refresh"):
         found = {"until": share_in(given.get("until", "")), "budget": count_in(given.get("budget", ""))}
+    elif kind == "estimate":
+        found = {"budget": count_in(given.get("budget", ""))}
     elif kind == "export":
         if not given.get("format"):
             raise InputError("Which format?")

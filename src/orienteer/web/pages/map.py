@@ -18,6 +18,9 @@ router = APIRouter()
 _ROWS = 50
 _FLOWS = 10
 _MAX_PAGE = 1_000_000
+# Shares of the known pages that were fetched, from which on a region has the next colour; map.js has the same.
+_SHARES = (0.25, 0.5, 0.75, 1.0)
+SHARE_LABELS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % or more", "all")
 
 Words = Annotated[str, Query(max_length=200)]
 Name = Annotated[str, Query(max_length=3000)]
@@ -27,13 +30,15 @@ PageNumber = Annotated[int, Query(ge=1, le=_MAX_PAGE)]
 class Region(BaseModel):
     """A host, or a part of a site, as a circle. The largest radius is 1; the middle of the map is at (0, 0).
 
-    `label` is the name without what all hosts have in common.
+    `label` is the name without what all hosts have in common. `n_pages` were fetched, `n_others` are linked to from
+    fetched pages and were not.
     """
 
     name: str
     label: str
     rank: float
     n_pages: int
+    n_others: int
     x: float
     y: float
     radius: float
@@ -82,6 +87,7 @@ class RegionAnswer(BaseModel):
     position: int
     n_regions: int
     n_pages: int
+    n_others: int
     links_in: list[RegionFlow]
     links_out: list[RegionFlow]
     page: int
@@ -98,6 +104,7 @@ def map_page(request: Request, q: Words = "", page: PageNumber = 1) -> HTMLRespo
     return render(
         request, "_parts/regions.html" if wants_part(request) else "map.html", crawl_map=found, q=q, rows=rows,
         n_found=len(regions), page=page, n_sheets=_n_sheets(len(regions)), max_circles=MAX_CIRCLES,
+        share_class=share_class, share_labels=SHARE_LABELS,
     )  # fmt: skip
 
 
@@ -119,6 +126,7 @@ def map_data(request: Request) -> MapAnswer:
             label=found.label(region),
             rank=_rounded(masses.rank[region]),
             n_pages=int(masses.n_pages[region]),
+            n_others=int(found.n_others[region]),
             x=round(x, 4),
             y=round(y, 4),
             radius=round(radius, 4),
@@ -161,6 +169,7 @@ def _region(found: CrawlMap, name: str, page: int) -> RegionAnswer:
         position=place + 1,
         n_regions=len(found.names),
         n_pages=int(masses.n_pages[region]),
+        n_others=int(found.n_others[region]),
         links_in=_told(found, found.flows_in(region, _FLOWS)),
         links_out=_told(found, found.flows_out(region, _FLOWS)),
         page=page,
@@ -181,7 +190,17 @@ def _row(found: CrawlMap, region: int) -> dict[str, Any]:
         "label": found.label(region),
         "rank": float(found.masses.rank[region]),
         "n_pages": int(found.masses.n_pages[region]),
+        "fetched": found.fetched_share(region),
     }
+
+
+def share_class(share: float) -> int:
+    """The number of the colour for a share of pages fetched.
+
+    >>> [share_class(share) for share in (0.1, 0.25, 0.6, 0.9, 1.0)]
+    [0, 1, 2, 3, 4]
+    """
+    return sum(share >= least for least in _SHARES)
 
 
 def _n_sheets(n_rows: int) -> int:

@@ -7,6 +7,7 @@ if (compared) {
   const items = new Map([...compared.querySelectorAll("li[data-series]")].map((item) => [item.dataset.series, item]));
   const charts = compared.querySelector(".charts");
   const at = document.getElementById("at");
+  const usual = new Set(JSON.parse(compared.dataset.default)); // shown where the address does not say which
 
   const show = () => {
     const on = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
@@ -17,7 +18,7 @@ if (compared) {
     }
     const address = new URL(location.href);
     address.searchParams.delete("show");
-    if (on.size < boxes.length) for (const name of on) address.searchParams.append("show", name);
+    if (on.size !== usual.size || ![...on].every((name) => usual.has(name))) for (const name of on) address.searchParams.append("show", name);
     history.replaceState(null, "", address);
   };
 
@@ -49,7 +50,7 @@ if (compared) {
   readOff();
 
   async function readOff() {
-    const answer = await fetch(`/api/compare?name=${encodeURIComponent(compared.dataset.name)}`);
+    const answer = await fetch(`${compared.dataset.api}?name=${encodeURIComponent(compared.dataset.name)}`);
     if (!answer.ok) return;
     const told = (await answer.json()).comparison;
     for (const figure of compared.querySelectorAll("figure.chart")) {

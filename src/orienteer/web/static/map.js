@@ -3,7 +3,8 @@
 const MOST_LINES = 260;
 const MOST_ARROWS = 12; // each way
 const LABEL_PX = 13000; // square pixels of the map for each label
-const LARGEST_PX = 64; // the radius of the largest circle, where there is room for more
+const LARGEST_PX = 96; // the radius of the largest circle, where there is room for more
+const SHARES = [0.25, 0.5, 0.75, 1]; // of the known pages fetched: from here on a circle has the next colour
 
 async function start(stage) {
   const state = document.getElementById("map-state");
@@ -26,6 +27,7 @@ class RegionMap {
     this.pen = this.canvas.getContext("2d");
     this.panel = document.getElementById("shown");
     this.regions = regions;
+    this.shares = regions.map(({ n_pages: n, n_others: others }) => SHARES.filter((least) => n / (n + others) >= least).length);
     this.links = links;
     this.mostMass = Math.max(...links.mass.slice(0, 1), 1e-300);
     this.out = regions.map(() => []);
@@ -120,7 +122,8 @@ class RegionMap {
     const style = getComputedStyle(document.documentElement);
     const named = (name) => style.getPropertyValue(name).trim();
     this.colours = {
-      circle: named("--circle"), edge: named("--circle-edge"), flow: named("--flow"), in: named("--flow-in"),
+      circles: [0, 1, 2, 3, 4].map((k) => named(`--share-${k}`)), letters: [0, 1, 2, 3, 4].map((k) => named(`--on-share-${k}`)),
+      edge: named("--circle-edge"), flow: named("--flow"), in: named("--flow-in"),
       out: named("--flow-out"), chosen: named("--chosen"), ink: named("--ink"), paper: named("--paper"),
     };
     this.font = getComputedStyle(document.body).fontFamily;
@@ -181,7 +184,7 @@ class RegionMap {
       const { x, y, radius } = places[k];
       if (!this.isSeen(places[k])) continue;
       pen.globalAlpha = near && !near.has(k) ? 0.22 : 1;
-      pen.fillStyle = colours.circle;
+      pen.fillStyle = colours.circles[this.shares[k]];
       pen.beginPath();
       pen.arc(x, y, radius, 0, 2 * Math.PI);
       pen.fill();
@@ -282,8 +285,8 @@ class RegionMap {
       if (!isFree) continue;
       taken.push(box);
       pen.lineWidth = 3.5;
-      pen.strokeStyle = isInside ? colours.circle : colours.paper;
-      pen.fillStyle = isInside ? "#ffffff" : colours.ink;
+      pen.strokeStyle = isInside ? colours.circles[this.shares[k]] : colours.paper;
+      pen.fillStyle = isInside ? colours.letters[this.shares[k]] : colours.ink;
       pen.strokeText(text, x, y);
       pen.fillText(text, x, y);
       return true;
@@ -305,7 +308,7 @@ class RegionMap {
   }
 
   told(k) {
-    const { name, rank, n_pages: n } = this.regions[k];
+    const { name, rank, n_pages: n, n_others: others } = this.regions[k];
     const { sources, targets, mass } = this.links;
     const link = element("a", name || "(no host)");
     link.href = address(name);
@@ -313,7 +316,8 @@ class RegionMap {
     const heading = element("p", "", "who");
     heading.append(link);
     who.append(heading, element("p", `${share(rank)} of the rank, place ${(k + 1).toLocaleString("en")}`));
-    who.append(element("p", n === 1 ? "1 page" : `${n.toLocaleString("en")} pages`));
+    const known = others ? `, of ${(n + others).toLocaleString("en")} known` : "";
+    who.append(element("p", `${n.toLocaleString("en")} ${n === 1 ? "page" : "pages"} fetched${known}`));
     const flows = (title, kind, found, ends) => {
       const part = element("div", "", kind);
       const list = element("ol");

@@ -10,6 +10,7 @@ export function exchange(fresh, changed = () => {}) {
     const focus = old.contains(document.activeElement) ? addressOf(document.activeElement) : null;
     const scrolled = [...old.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
     shown.set(part.id, part.innerHTML);
+    old.hidden = part.hidden;
     old.replaceChildren(...part.childNodes);
     old.querySelectorAll("details").forEach((each, k) => { each.open = open[k] ?? false; });
     old.querySelectorAll(".scroll").forEach((each, k) => { each.scrollLeft = scrolled[k] ?? 0; });

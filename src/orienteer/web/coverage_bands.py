@@ -1,0 +1,77 @@
+"""How much is covered as two bands, one above the other: what is proved, and what is measured.
+
+They have the scale of the band chart: each half of what is missing that is gone is a step of the same size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orienteer.graph.proved import percent
+from orienteer.graph.survey.measured import confidence_text
+from orienteer.store.course import CoursePoint
+from orienteer.web.band_chart import Scale, Tick
+from orienteer.web.crawl_watch import CrawlNow
+from orienteer.wording import goal_share
+
+_WIDTH = 1000
+_APART_ON_A_PHONE = 0.17
+
+
+@dataclass(frozen=True)
+class Band:
+    """From `least` to `most`, in thousandths of the width from the left; `about` is the most likely place, if any."""
+
+    kind: str
+    name: str
+    text: str
+    least: float
+    most: float
+    about: float | None
+
+
+@dataclass(frozen=True)
+class CoverageBands:
+    """The bands, and the scale below them. `few_ticks` are the labels that there is room for on a phone."""
+
+    bands: tuple[Band, ...]
+    ticks: tuple[Tick, ...]
+    few_ticks: frozenset[str]
+    goal: float | None
+
+
+def coverage_bands(now: CrawlNow) -> CoverageBands | None:
+    """None while nothing is proved."""
+    lower, upper = (now.library_lower, now.library_upper) if now.shows_library else (now.lower, now.upper)
+    if lower is None or upper is None:
+        return None
+    scale = Scale.of(CoursePoint(0, 0, 0, lower, upper, 0.0, 0.0, 0.0), now.until)
+    refreshed = f" in refresh {now.epoch}" if now.epoch and not now.shows_library else ""
+    proved = f"at least {percent(lower)}, at most {percent(upper, up=True)}"
+    bands = [Band("proved", f"Proved{refreshed}", proved, _place(scale, lower), _place(scale, upper), None)]
+    if now.measured is not None and not now.shows_library:
+        bands.append(_measured(now, now.measured, scale, upper))
+    ticks = tuple(Tick(_per_cent(scale, share), goal_share(share)) for share in scale.marks())
+    few = frozenset(map(goal_share, scale.marks(_APART_ON_A_PHONE)))
+    return CoverageBands(tuple(bands), ticks, few, None if now.until is None else _place(scale, now.until))
+
+
+def _measured(now: CrawlNow, estimate: float, scale: Scale, upper: float) -> Band:
+    """An interval only where walks have reached their goal: before, what they say has no bound."""
+    of_what = " of what is reachable" if now.measured_of_reachable else ""
+    about = _place(scale, estimate)
+    if now.claimed is None:
+        evidence = f"; evidence for the goal: {int(100 * (now.evidence or 0.0))} %"
+        return Band("measured", "Measured", f"about {100 * estimate:.1f} %{of_what}{evidence}", about, about, about)
+    sure = f", {confidence_text(now.confidence)} sure" if now.confidence is not None else ""
+    text = f"at least {goal_share(now.claimed)}{of_what}{sure}; about {100 * estimate:.1f} %"
+    most = 1.0 if now.measured_of_reachable else max(upper, now.claimed)
+    return Band("measured", "Measured", text, _place(scale, now.claimed), _place(scale, most), about)
+
+
+def _place(scale: Scale, share: float) -> float:
+    return round(_WIDTH * (1.0 - scale.at(share)), 1)
+
+
+def _per_cent(scale: Scale, share: float) -> str:
+    return f"{100 * (1.0 - scale.at(share)):.2f}%"

@@ -1,0 +1,158 @@
+"""What somebody types into a form becomes an option that is on the list, or one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orienteer.errors import InputError, OrienteerError
+from orienteer.exports import all_exporters
+from orienteer.library.commands import KINDS, Options, checked_options, checked_url, command, option_names, planned
+from orienteer.library.jobs import Jobs, expect_public
+from orienteer.library.library import Library
+
+NAMED = sorted({name for kind in KINDS for name in option_names(kind, is_new=True)})
+GIVEN = st.sampled_from(["--allow-private", "-o /etc", "x\n--hook=evil", "98 %", "0.5", "1", "on", "web", "auto", "2n"])
+VALUES = GIVEN | st.text(max_size=30) | st.integers() | st.floats() | st.booleans()
+FLAGS = (
+    "--until=", "--budget=", "--delay=", "--user-agent=", "--render=", "--scope=", "--max-depth=", "--format=",
+    "--output=/crawls/x", "--out=/out",
+)  # fmt: skip
+SWITCHES = ("--screenshots", "--requisites", "--index", "--rebuild", "--all", "--full-text", "--refresh")
+
+
+@given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMED), VALUES, max_size=5))
+def test_nothing_that_is_typed_becomes_a_flag_or_a_path(
+    kind: str, options: dict[str, str | int | float | bool]
+) -> None:
+    try:
+        found = checked_options(kind, options)
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    typed = command(kind, Path("/crawls/x"), found, Path("/out") if kind == "export" else None)
+    assert typed[:2] == ("orienteer", "crawl" if kind in ("crawl", "refresh") else kind)
+    assert typed[2] == "/crawls/x" or typed[2] == found["url"].encode("ascii").decode()
+    assert all(part.startswith(FLAGS) or part in SWITCHES for part in typed[3:])
+    assert all("\n" not in part and "\0" not in part for part in typed)
+
+
+@given(st.text(max_size=200))
+def test_a_url_that_is_taken_is_one_for_the_web(text: str) -> None:
+    try:
+        url = checked_url(text)
+    except InputError as error:
+        assert "\n" not in str(error)
+    else:
+        assert url.startswith(("http://", "https://"))
+        assert url.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ftp://example.org/", "ftp://example.org/: only addresses with http or https can be crawled"),
+        ("file:///etc/passwd", "file:///etc/passwd: only addresses with http or https can be crawled"),
+        ("https://me:secret@example.org/", "there is a name or a password in the address"),
+        ("https:///me@example.org/", "there is a name or a password in the address"),
+        ("https:\\\\me@example.org", "is not a valid URL"),
+        ("me@example.org", "there is a name or a password in the address"),
+        ("https://", "is not a valid URL"),
+        ("", "is not a valid URL"),
+        ("https://exa mple.org", "is not a valid URL"),
+        ("javascript:alert(1)", "is not a valid URL"),
+        ("x" * 5000, "the address is too long"),
+    ],
+)
+def test_what_is_no_url_for_a_crawl(text: str, line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        checked_url(text)
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_urls_as_people_type_them() -> None:
+    assert checked_url(" Example.org ") == "https://example.org/"
+    assert checked_url("HTTP://Example.org/@me?a@b") == "http://example.org/@me?a@b"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/", "http://localhost:8000/", "http://a.localhost/", "http://10.0.0.1/", "http://[::1]/",
+        "http://0x7f.1/", "http://2130706433/", "http://[::ffff:192.168.0.1]/", "http://169.254.169.254/latest/",
+        "http://127.1/", "http://LOCALHOST./", "http://0/", "http://100.64.0.1/",
+    ],
+)  # fmt: skip
+def test_private_addresses_are_refused_in_one_line(library: Library, url: str) -> None:
+    with pytest.raises(InputError, match=r"is not a public address \(.*\)"):
+        Jobs(library).check("crawl", "new", {"url": url})
+    expect_public("http://8.8.8.8/")
+    Jobs(library).check("crawl", "new", {"url": "http://example.org/"})
+    Jobs(library, allow_private=True).check("crawl", "new", {"url": url})
+    assert library.names() == ["a.test"]
+    assert Jobs(library).all() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "line"),
+    [
+        ("crawl", {"url": "http://b.test/", "allow_private": True}, "no option of this crawl named 'allow_private'"),
+        ("crawl", {"url": "http://b.test/", "hook": "x.py"}, "no option of this crawl named 'hook'"),
+        ("crawl", {"url": "http://b.test/", "until": "150 %"}, "until is '150 %'; a coverage is above 0 and at most 1"),
+        ("crawl", {"url": "http://b.test/", "until": "much"}, "until is 'much'; it must be a number"),
+        ("crawl", {"url": "http://b.test/", "budget": "-5"}, "budget is '-5'; it must be a whole number"),
+        ("crawl", {"url": "http://b.test/", "budget": 0}, "budget is 0; it must be at least one page"),
+        ("crawl", {"url": "http://b.test/", "delay": "nan"}, "delay is 'nan'; it must be a number"),
+        ("crawl", {"url": "http://b.test/", "delay": 0}, "leave hosts at least 0.1 seconds"),
+        ("crawl", {"url": "http://b.test/", "delay": -1}, "delay_s is -1.0; it must be 0 or more"),
+        ("crawl", {"url": "http://b.test/", "scope": "world"}, "scope is 'world'; it must be one of host, site"),
+        ("crawl", {"url": "http://b.test/", "scope": "web"}, "a crawl of the whole web needs a budget"),
+        ("crawl", {"url": "http://b.test/", "render": "/etc/*"}, "render is '/etc/*'; it must be one of auto"),
+        ("crawl", {"url": "http://b.test/", "user_agent": "Zoë"}, "user_agent is 'Zoë'; it must be a line of plain"),
+        ("crawl", {"scope": "site"}, "no option of this crawl named 'scope'"),
+        ("index", {"rebuild": "perhaps"}, "rebuild is 'perhaps'; it must be on or off"),
+        ("estimate", {"budget": "lots"}, "budget is 'lots'; give a number of pages, or times the domain"),
+        ("export", {}, "an export needs a format: "),
+        ("export", {"format": "jsnl"}, "did you mean 'jsonl'?"),
+        ("export", {"format": "jsonl", "out": "/etc/x"}, "no option of this export named 'out'"),
+        ("delete", {}, "no kind of job named 'delete'"),
+    ],
+)
+def test_options_that_cannot_be(library: Library, kind: str, options: Options, line: str) -> None:
+    name = "new" if "url" in options else "a.test"
+    with pytest.raises(OrienteerError) as caught:
+        Jobs(library).start(kind, name, options)
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert Jobs(library).all() == []
+
+
+def test_forms_leave_fields_empty() -> None:
+    given = {
+        "url": "b.test",
+        "until": "98 %",
+        "budget": "1,000",
+        "delay": "",
+        "scope": "site",
+        "index": "on",
+        "max_depth": " ",
+    }
+    found = checked_options("crawl", given)
+    assert found == {"url": "https://b.test/", "until": 0.98, "budget": 1000, "scope": "site", "index": True}
+    plan = planned(found["url"], found, allow_private=False)
+    assert (plan.crawl.until, plan.crawl.budget, plan.scope.kind, plan.fetch.allow_private) == (
+        0.98,
+        1000,
+        "site",
+        False,
+    )
+    assert command("crawl", Path("/c/b.test"), found) == (
+        "orienteer", "crawl", "https://b.test/", "--output=/c/b.test", "--until=0.98", "--budget=1000",
+        "--scope=site", "--index",
+    )  # fmt: skip
+    assert checked_options("crawl", {"url": "", "index": "off", "budget": "none"}) == {"budget": "none"}
+    assert {"jsonl", "wacz"} <= set(all_exporters())
