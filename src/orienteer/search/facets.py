@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -115,16 +116,17 @@ def without(ask: Ask, clauses: tuple[Clause, ...]) -> Ask:
 
 
 def _facet(name: str, counts: Counts, ask: Ask) -> Facet:
-    asked = {_filter_of(clause) for clause in ask.clauses}
+    asked, text = {_filter_of(clause) for clause in ask.clauses}, str(ask)
     values = []
     for value, n_pages in counts.pages.items():
         clauses = _clauses(name, value)
         is_chosen = all(_filter_of(clause) in asked for clause in clauses)
-        after = without(ask, clauses) if is_chosen else ask._replace(clauses=(*ask.clauses, *clauses))
-        values.append(FacetValue(value, n_pages, is_chosen, _if_short(str(after))))
+        query = str(without(ask, clauses)) if is_chosen else " ".join((text, *map(str, clauses))).lstrip()
+        values.append(FacetValue(value, n_pages, is_chosen, query if len(query) <= MAX_QUERY_CHARS else ""))
     return Facet(name, tuple(values), counts.has_more, counts.is_exact)
 
 
+@lru_cache(maxsize=1 << 14)
 def _clauses(name: str, value: str) -> tuple[Clause, ...]:
     """The filters that stand for a value."""
     if name == "year":
@@ -136,6 +138,7 @@ def _value(name: str, key: Any) -> str:
     return str(int(key) // _YEAR) if name == "year" else str(key)
 
 
+@lru_cache(maxsize=1 << 14)
 def _can_be_asked_for(name: str, value: str) -> bool:
     """Whether there is a filter for it. A type goes by the name that people give it, if they do."""
     if not value or (name == "year" and int(value) not in _YEARS) or (name == "type" and type_name(value)):
@@ -146,7 +149,3 @@ def _can_be_asked_for(name: str, value: str) -> bool:
 def _filter_of(clause: Clause) -> tuple[str, str, bool]:
     """What tells a filter from others: `+lang:de` is the same as `lang:DE`, but not `-lang:de`."""
     return clause.field, clause.text.casefold(), clause.sign == "-"
-
-
-def _if_short(query: str) -> str:
-    return query if len(query) <= MAX_QUERY_CHARS else ""
