@@ -66,12 +66,12 @@ def in_words(facts: Facts) -> InWords:
 def headline(facts: Facts) -> str:
     """What the certificate comes to, in a sentence."""
     found = facts.measured
-    proved = f"At least {percent(facts.proved.lower)} is covered, proved"
+    proved = f"Proved: at least {percent(facts.proved.lower)} is covered."
     if found is None or not found.is_reached:
-        return proved + "."
+        return proved
     of_reachable = " of what is reachable" if found.of_reachable else ""
     goal = f"{goal_share(found.until)}{of_reachable}"
-    return f"{proved}; at least {goal}, measured with {confidence_text(found.confidence)} confidence."
+    return f"{proved} Measured: at least {goal}, with {confidence_text(found.confidence)} confidence."
 
 
 def utc(unix_s: float) -> str:
@@ -127,7 +127,7 @@ def _crawled(facts: Facts) -> list[Line]:
         ("Answers from", f"{utc(moment.first_time)} to {utc(moment.last_time)}"),
         ("State", f"{epoch}after {counted(moment.position, 'event')}; {plain(run.stopped, 160) or 'not running'}"),
         ("Settings", _settings(facts)),
-        ("Called itself", plain(run.user_agent, 110)),
+        ("User agent", plain(run.user_agent, 110)),
     ]
 
 
@@ -138,7 +138,7 @@ def _settings(facts: Facts) -> str:
         f"policy {plain(crawl.policy, 60)}",
         "with a topic" if crawl.topic else "",
         f"scripts run: {plain(run.render, 60)}",
-        f"same pages: {plain(run.duplicates, 20)}, similar: {plain(run.near_duplicates, 20)}",
+        f"duplicates: {plain(run.duplicates, 20)}, near duplicates: {plain(run.near_duplicates, 20)}",
         f"budget {counted(run.budget, 'page')}" if run.budget is not None else "",
     ]
     return "; ".join(part for part in parts if part)
@@ -179,7 +179,7 @@ def _missing(facts: Facts) -> list[Line]:
         ("Blocked", _counted(pages.n_blocked, pages.outcomes.get("blocked", {}), proved.blocked)),
         ("Unknown links", _counted(unknown, pages.unknown_links, proved.unknown, "page has some", "pages have some")),
         ("Known, not fetched", f"up to {percent(proved.frontier, up=True)} of the time" if proved.frontier else ""),
-        ("Not there", _counted(pages.n_failed, pages.outcomes.get("failed", {}))),
+        ("Failed (no page)", _counted(pages.n_failed, pages.outcomes.get("failed", {}))),
         ("Skipped", _counted(pages.n_skipped, pages.outcomes.get("skipped", {}))),
         ("Not in the archive", counted(pages.n_unarchived, "page") if pages.n_unarchived else ""),
     ]

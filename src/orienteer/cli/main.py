@@ -45,6 +45,7 @@ _COMMANDS = {
     "index": "index:index",
     "search": "search:search",
     "serve": "serve:serve",
+    "mcp": "mcp:mcp",
     "export": "export:export",
     "simulate": "simulate:simulate",
     "compare": "compare:compare",
