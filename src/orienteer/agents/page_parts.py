@@ -71,13 +71,13 @@ def _row(folder: FolderView, url: str) -> tuple[str, PageRow]:
     database = folder.database
     page = found_page(database, url)
     asked = database.url(page)
+    row = database.page(page)
     for _ in range(_MAX_HOPS):
-        row = database.page(page)
-        if row is None:
-            raise InputError(f"{plain(asked, 300)}: the crawl knows this page, but has not fetched it")
-        if row.redirect_to is None or row.redirect_to == page:
+        if row is None or row.redirect_to is None:
             break
-        page = row.redirect_to
+        row = database.page(row.redirect_to)
+    if row is None:
+        raise InputError(f"{plain(asked, 300)}: the crawl knows this page, but has not fetched it")
     if row.state != PageState.FETCHED or row.outcome != Outcome.OK:
         state = PageState(row.state).name.lower()
         raise InputError(f"{plain(asked, 300)}: there is no text of it: {state} ({plain(row.outcome, 60)})")

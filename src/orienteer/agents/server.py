@@ -57,9 +57,7 @@ def answered(ask: Callable[[], Answer]) -> CallToolResult:
         found = ask()
     except OrienteerError as error:
         raise ToolError(plain(str(error), 500)) from None
-    return CallToolResult(
-        content=[TextContent(type="text", text=found.text())], structured_content=found.structured()
-    )
+    return CallToolResult(content=[TextContent(type="text", text=found.text())], structured_content=found.structured())
 
 
 def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
@@ -70,7 +68,10 @@ def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
     def search(
         query: Annotated[
             str,
-            Field(description='Words; also "a phrase", +must, -not, title:word, url:word', max_length=tools.MAX_QUERY_CHARS),
+            Field(
+                description='Words; also "a phrase", +must, -not, title:word, url:word',
+                max_length=tools.MAX_QUERY_CHARS,
+            ),
         ],
         crawl: Crawl = None,
         n: Annotated[int, Field(description=f"Results, at most {tools.MAX_RESULTS}")] = 10,

@@ -18,8 +18,8 @@ from orienteer.inspect.status_in_words import (
     coverage_of_epoch_in_words,
     measured_in_words,
     stopped_in_words,
-    suspect_in_words,
     supposed,
+    suspect_in_words,
 )
 from orienteer.pages.states import PageState
 from orienteer.search.search_index import Hit
@@ -95,9 +95,7 @@ def read(crawl: AgentCrawl, url: str, cursor: str = "", max_chars: int = 8_000, 
     end = part.start + len(part.text)
     more = f" Read on with cursor {part.cursor}." if part.cursor else " This is the end."
     other = " The URL asked for is another name of this page." if part.asked != part.url else ""
-    said = (
-        f"Characters {part.start:,} to {end:,} of {part.n_chars:,}, fetched {_iso(part.fetched_at)}.{more}{other}"
-    )
+    said = f"Characters {part.start:,} to {end:,} of {part.n_chars:,}, fetched {_iso(part.fetched_at)}.{more}{other}"
     data = part._asdict() | {"crawl": crawl.name, "fetched_at": _iso(part.fetched_at)}
     return Answer(said, f"{part.url}\n{part.title}\n\n{part.text}", data)
 

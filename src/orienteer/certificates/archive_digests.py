@@ -1,4 +1,4 @@
-"""The files of an archive with their digests: read here, or as they were noted when they were sent to object storage."""
+"""The files of an archive with their digests: read here, or as they were noted at their upload."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ what pages were like then has been replaced, and only the archive can be compare
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ _FILE_NAME = re.compile(r"orienteer-(\d{5,9})\.warc\.gz")
 
 @dataclass(frozen=True)
 class CertificateCheck:
-    """`problems` are where the certificate and the folder differ; `notes` what was not checked, or has changed since."""
+    """`problems` are where the certificate and the folder differ; `notes` what was not checked, or changed since."""
 
     certificate: Path
     folder: Path
@@ -66,7 +65,9 @@ class CertificateCheck:
     def __str__(self) -> str:
         """In one line what holds."""
         files = counted(len(self.facts.archive), "archive file")
-        return f"the certificate holds ({files}, {counted(self.n_pages_read, 'page')} read again): {headline(self.facts)}"
+        return (
+            f"the certificate holds ({files}, {counted(self.n_pages_read, 'page')} read again): {headline(self.facts)}"
+        )
 
 
 def check_certificate(
@@ -118,7 +119,7 @@ class _Checking:
             return False
         if n_now > n_then:
             self.notes.append(
-                f"the crawl has gone on since, from {n_then:,} to {counted(n_now, 'event')}: what was true then is checked"
+                f"the crawl has gone on since, from {n_then:,} to {counted(n_now, 'event')}; checked is what was true then"
             )
         return True
 
@@ -161,7 +162,7 @@ class _Checking:
             self.problems.append(f"{where}: {found.known_by}")
         elif found.sha256 != said.sha256:
             self.problems.append(
-                f"{where}: it was changed: its first {said.size_bytes:,} bytes do not have the digest of the certificate"
+                f"{where}: it was changed: the SHA-256 of its first {said.size_bytes:,} bytes is another"
             )
         elif found.known_by != "read":
             self.notes.append(f"{said.name}: compared with what was {found.known_by}; --read-stored reads it again")
@@ -193,7 +194,7 @@ class _Checking:
         n_known, n_hosts = (status.n_urls, status.n_hosts) if is_now else (facts.pages.n_known, facts.pages.n_hosts)
         own = page_counts(view.database, facts.moment.position, n_known, n_hosts)
         self.problems += differences(facts.pages, own, "pages")
-        run: Mapping[str, Any] = vars(run_facts(status))
+        run: dict[str, Any] = vars(run_facts(status))
         if is_now:
             self.problems += differences(facts.run, run, "run")
             return
@@ -204,16 +205,16 @@ class _Checking:
             self.problems.append("the certificate counts more URLs or hosts than the folder has seen until now")
 
     def compare_pages(self, view: FolderView, read_stored: bool) -> None:
-        found: ArchivedPages = compared_pages(
-            view, self._path, self.facts.moment.position, read_stored, self._progress
-        )
+        found: ArchivedPages = compared_pages(view, self._path, self.facts.moment.position, read_stored, self._progress)
         self.n_pages_read = found.n_read
         self.problems += found.differing
         if found.n_differing > len(found.differing):
             n_more = found.n_differing - len(found.differing)
             self.problems.append(f"{counted(n_more, 'more page')} are not as the archive holds them")
         if found.differing and self.facts.orienteer != _version():
-            self.notes.append(f"the certificate is of Orienteer {plain(self.facts.orienteer, 40)}, which may read pages otherwise")
+            self.notes.append(
+                f"the certificate is of Orienteer {plain(self.facts.orienteer, 40)}, which may read pages otherwise"
+            )
         if found.n_elsewhere:
             pages = counted(found.n_elsewhere, "page")
             self.notes.append(f"{pages} in object storage not read again; --read-stored does so")

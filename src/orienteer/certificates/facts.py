@@ -23,8 +23,8 @@ READ, NOTED = "read", "noted at the upload"  # how the digest of a file is known
 
 @dataclass(frozen=True)
 class CrawlFacts:
-    """What was crawled: the settings that say what the crawl is. Of many seeds the first are named; `seeds_sha256` is of
-    all of them with their trust."""
+    """What was crawled: the settings that say what the crawl is. Of many seeds the first are named; `seeds_sha256` is
+    of all of them with their trust."""
 
     seeds: tuple[str, ...]
     trust: tuple[float, ...]
@@ -58,8 +58,8 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """The moment that all is true of: after `position` events, and so many rounds of walks of the last survey. Times are
-    Unix time, of the first and the last answer."""
+    """The moment that all is true of: after `position` events, and so many rounds of walks of the last survey. Times
+    are Unix time, of the first and the last answer."""
 
     position: int
     n_rounds: int

@@ -165,4 +165,3 @@ def _is_read(group: Group) -> bool:
 
 def _outcomes(groups: list[Group], state: PageState) -> dict[str, int]:
     return {group.outcome: group.n_pages for group in groups if group.state == state}
-

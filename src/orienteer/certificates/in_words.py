@@ -156,7 +156,10 @@ def _covered(facts: Facts) -> list[Line]:
         ("Of what is reachable", f"at least {reachable}" if reachable else ""),
         ("Measured", _measured(facts.measured)),
         ("Pages fetched", f"{pages.n_fetched:,}, and {counted(pages.n_redirects, 'other name')} of pages (redirects)"),
-        ("Seen", f"{counted(pages.n_known, 'URL')}, in scope or not; pages of {counted(pages.n_hosts, 'host')} asked for"),
+        (
+            "Seen",
+            f"{counted(pages.n_known, 'URL')}, in scope or not; pages of {counted(pages.n_hosts, 'host')} asked for",
+        ),
     ]
 
 

@@ -12,7 +12,11 @@ from orienteer.cli import display
 def certificate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     out: Path | None = typer.Option(
-        None, "-o", "--output", metavar="FILE", help="Write it here; .json for the data alone. Default: DIR.certificate.html"
+        None,
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write it here; .json for the data alone. Default: DIR.certificate.html",
     ),
     read_stored: bool = typer.Option(
         False, "--read-stored", help="Read what is in object storage again, for its digests."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,17 +26,15 @@ def mcp(
     """Let agents search and read crawls: a server of the Model Context Protocol (MCP).
 
     Tools: search, read a page as Markdown by parts, who links to it, coverage, and the crawls there are. Everything is
-    read, nothing is fetched or written. What pages say is marked as untrusted. Without --http the agent's program starts
-    this command itself and speaks with it by stdin and stdout. It needs the extra: pip install 'orienteer\\[mcp]'.
+    read, nothing is fetched or written. What pages say is marked as untrusted. Without --http the agent's program
+    starts this command itself and speaks with it by stdin and stdout. It needs the extra: pip install 'orienteer\\[mcp]'.
 
     Example: [bold]orienteer mcp example.org-crawl[/bold]
     """
     from orienteer.errors import InputError, MissingExtraError
 
-    try:
-        import mcp.server
-    except ImportError:
-        raise MissingExtraError("orienteer mcp", "the MCP SDK", "mcp") from None
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingExtraError("orienteer mcp", "the MCP SDK", "mcp")
     from orienteer.agents.agent_crawls import AgentCrawls
     from orienteer.agents.server import agent_server
 

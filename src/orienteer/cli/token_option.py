@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def token_of(token: str | None, where: str, only_this_machine: bool) -> str | None:
-    """The token that was asked for, one generated where it is to be; `where` is the option that says who can connect."""
+    """The token that was asked for, or a new one; `where` is the option that says who can connect."""
     import secrets
 
     from orienteer.errors import InputError

@@ -13,11 +13,11 @@ _DOES_NOT_HOLD = 3
 
 
 def verify(
-    what: Path = typer.Argument(metavar="[CERTIFICATE] DIR", help="A certificate, if there is one, and a crawl folder."),
-    folder: Path | None = typer.Argument(None, metavar="", show_default=False),
-    quick: bool = typer.Option(
-        False, "--quick", help="With a certificate: do not read every archived page again."
+    what: Path = typer.Argument(
+        metavar="[CERTIFICATE] DIR", help="A certificate, if there is one, and a crawl folder."
     ),
+    folder: Path | None = typer.Argument(None, metavar="", show_default=False),
+    quick: bool = typer.Option(False, "--quick", help="With a certificate: do not read every archived page again."),
     read_stored: bool = typer.Option(
         False, "--read-stored", help="With a certificate: read what is in object storage again."
     ),

@@ -132,7 +132,8 @@ class DatabaseView(Database):
         sql = f"SELECT state, outcome, count(*), {counts} FROM page WHERE position < ? GROUP BY state, outcome"
         with self._expecting_damage():
             return [
-                Group(int(state), str(outcome), *map(int, numbers)) for state, outcome, *numbers in self._rows(sql, position)
+                Group(int(state), str(outcome), *map(int, numbers))
+                for state, outcome, *numbers in self._rows(sql, position)
             ]
 
     def unknown_until(self, position: int) -> dict[str, int]:

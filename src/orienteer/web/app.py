@@ -15,7 +15,7 @@ from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import archived, compare, crawl, details, map, outside, search
+from orienteer.web.pages import archived, certificate, compare, crawl, details, map, outside, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -35,7 +35,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived)
+PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, certificate, details, archived)
 
 
 def create_app(
