@@ -32,8 +32,8 @@ _EVERY = 100
 
 @dataclass(frozen=True)
 class ArchivedPages:
-    """`n_read` pages were compared; `n_elsewhere` are in files that were not read. `n_differing` are not what the archive
-    holds; `differing` are lines about the first of them."""
+    """`n_read` pages were compared; `n_elsewhere` are in files that were not read. `n_differing` are not what the
+    archive holds; `differing` are lines about the first of them."""
 
     n_read: int
     n_elsewhere: int

@@ -119,7 +119,7 @@ class _Checking:
             return False
         if n_now > n_then:
             self.notes.append(
-                f"the crawl has gone on since, from {n_then:,} to {counted(n_now, 'event')}; checked is what was true then"
+                f"the crawl has gone on since, from {n_then:,} to {counted(n_now, 'event')}; checked is that moment"
             )
         return True
 

@@ -88,7 +88,8 @@ def _given(lines: list[Line]) -> tuple[Line, ...]:
 
 def _title(crawl: CrawlFacts) -> str:
     hosts = list(dict.fromkeys(host_of(seed) for seed in crawl.seeds))
-    more = f" and {counted(len(hosts) - 1, 'more host')}" if len(hosts) > 1 else ""
+    at_least = "at least " if crawl.n_seeds > len(crawl.seeds) else ""
+    more = f" and {at_least}{counted(len(hosts) - 1, 'more host')}" if len(hosts) > 1 else ""
     return plain(hosts[0] if hosts else "a crawl", 80) + more
 
 

@@ -13,10 +13,9 @@ _DOES_NOT_HOLD = 3
 
 
 def verify(
-    what: Path = typer.Argument(
-        metavar="[CERTIFICATE] DIR", help="A certificate, if there is one, and a crawl folder."
+    paths: list[Path] = typer.Argument(
+        metavar="[CERTIFICATE] DIR", help="A crawl folder; before it, a certificate to be compared with it."
     ),
-    folder: Path | None = typer.Argument(None, metavar="", show_default=False),
     quick: bool = typer.Option(False, "--quick", help="With a certificate: do not read every archived page again."),
     read_stored: bool = typer.Option(
         False, "--read-stored", help="With a certificate: read what is in object storage again."
@@ -34,12 +33,19 @@ def verify(
 
     Example: [bold]orienteer verify example.org.html example.org-crawl[/bold]
     """
-    if folder is not None:
-        return _verify_certificate(what, folder, quick, read_stored, json)
+    from orienteer.errors import InputError
     from orienteer.inspect.verify import verify as verified
 
+    if len(paths) > 2:
+        raise InputError("verify takes a crawl folder, or a certificate and a crawl folder")
+    if len(paths) == 2:
+        return _verify_certificate(paths[0], paths[1], quick, read_stored, json)
+    if paths[0].is_file():
+        raise InputError(f"{paths[0]} is a file; to compare a certificate, name the crawl folder, too")
+    if quick or read_stored:
+        raise InputError("--quick and --read-stored are for comparing a certificate with a folder")
     with display.progress_bar() as progress:
-        found = verified(what, progress)
+        found = verified(paths[0], progress)
     if json:
         display.print_json(found.as_dict())
     else:
