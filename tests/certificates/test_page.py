@@ -1,4 +1,4 @@
-"""The page of a certificate: it loads nothing, escapes everything, prints on one sheet, and is made of its facts alone."""
+"""The page of a certificate: it loads nothing, escapes everything, prints on one sheet, and is made of its facts."""
 
 from __future__ import annotations
 
