@@ -23,7 +23,6 @@ from orienteer.cli.mcp import mcp as command
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.web.server import listening
 from tests.agents.conftest import A
-from tests.cli.run import refused
 
 TOKEN = "a token that is long enough"
 TOOLS = {"crawls", "search", "read_page", "page_links", "coverage"}
@@ -132,27 +131,24 @@ def test_who_is_refused(headers: dict[str, str], status: int, crawls: AgentCrawl
     run(work)
 
 
-def test_the_command_says_what_is_wrong(folder: Path) -> None:
-    assert "can be reached from other machines: give --token" in refused("mcp", folder, "--http", "0.0.0.0:0")
-
-
 @pytest.mark.parametrize(
     ("options", "line"),
     [
+        ({"http": "0.0.0.0:0"}, "can be reached from other machines: give --token"),
         ({"http": "nowhere"}, "write it like 127.0.0.1:8766"),
         ({"http": "127.0.0.1:0", "token": "short"}, "could be guessed"),
         ({"http": "127.0.0.1:0", "token": " "}, "--token is empty"),
-        ({"token": "auto"}, "--token is for --http"),
+        ({"token": "auto"}, "--token and --json are for --http"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, str], line: str, folder: Path) -> None:
     with pytest.raises(InputError, match=line):
-        command([folder], **{"http": None, "token": None} | options)
+        command([folder], options.get("http"), options.get("token"), json=False)
 
 
 def test_folders_and_packages_that_are_not_there(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CrawlFolderError, match=r"crawl\.db"):
-        command([folder, tmp_path], None, None)
+        command([folder, tmp_path], None, None, json=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"needs the MCP SDK: pip install 'orienteer\[mcp\]'"):
-        command([folder], None, None)
+        command([folder], None, None, json=False)

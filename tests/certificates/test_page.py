@@ -6,17 +6,20 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from playwright.sync_api import Browser
 from pypdfium2 import PdfDocument
 
 from orienteer.certificates import page as page_module
 from orienteer.certificates.facts import ArchiveFile, Facts
 from orienteer.certificates.page import LAYOUT, certificate_page, read_certificate
+from tests.browser.test_all_pages import findings
 from tests.certificates.conftest import Certified
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\u202e"'
-LAYOUTS = {1: "080f22e4ef8944b6"}
+LAYOUTS = {1: "a29c26cea28f7905"}
 
 
 def full(facts: Facts) -> Facts:
@@ -66,6 +69,17 @@ def test_what_strangers_wrote_is_escaped(certified: Certified, tmp_path: Path) -
     assert "<img" not in text
     (tmp_path / "c.html").write_text(text, encoding="utf-8")
     assert read_certificate(tmp_path / "c.html").facts == evil
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out(certified: Certified, browser: Browser, scheme: Any, tmp_path: Path) -> None:
+    (tmp_path / "c.html").write_text(certificate_page(full(certified.facts)), encoding="utf-8")
+    # Axe is a script, and the page itself allows none.
+    with browser.new_context(viewport={"width": 360, "height": 700}, color_scheme=scheme, bypass_csp=True) as context:
+        page = context.new_page()
+        page.goto(f"file://{tmp_path}/c.html")
+        assert findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 def test_it_prints_on_one_sheet(certified: Certified, browser: Browser) -> None:

@@ -18,10 +18,10 @@ from orienteer.answers.reading import read_page
 from orienteer.certificates.facts import Facts, facts_of
 from orienteer.certificates.in_words import in_words
 from orienteer.errors import InputError
-from orienteer.files.compressed import text_of
 from orienteer.wording import plain, size
 
 LAYOUT = 1
+_MAX_BYTES = 64 << 20
 _TEMPLATES = Path(__file__).parent / "templates"
 _DATA = re.compile(r'<script type="application/json" id="orienteer-certificate">(.*?)</script>', re.DOTALL)
 
@@ -50,7 +50,7 @@ def style_sheet() -> str:
 
 def read_certificate(path: Path) -> ReadCertificate:
     """The certificate in a file, HTML or JSON; InputError where it is none."""
-    text = text_of(path, str(path), "there is no such certificate")
+    text = _text_of(path)
     found = _DATA.findall(text)
     if len(found) > 1:
         raise InputError(f"{path}: it holds the data of {len(found)} certificates")
@@ -60,6 +60,19 @@ def read_certificate(path: Path) -> ReadCertificate:
         raise InputError(f"{path}: this is no certificate of Orienteer") from None
     facts = facts_of(data, str(path))
     return ReadCertificate(facts, text if found else None, str(data.get("sha256")))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such certificate") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"{path}: it is larger than any certificate")
+    return content.decode("utf-8-sig", "replace")
 
 
 def page_problem(text: str, facts: Facts) -> str:

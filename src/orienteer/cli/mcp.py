@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from orienteer.cli import display
 from orienteer.cli.token_option import token_of
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ def mcp(
     token: str | None = typer.Option(
         None, "--token", help="With --http: what clients must send (Authorization: Bearer); auto generates one."
     ),
+    json: bool = typer.Option(False, "--json", help="With --http: print where it is as JSON, then serve."),
 ) -> None:
     """Let agents search and read crawls: a server of the Model Context Protocol (MCP).
 
@@ -39,20 +42,20 @@ def mcp(
     from orienteer.agents.agent_crawls import AgentCrawls
     from orienteer.agents.server import agent_server
 
-    if token is not None and http is None:
-        raise InputError("--token is for --http; by stdio nobody else can connect")
+    if http is None and (token is not None or json):
+        raise InputError("--token and --json are for --http; by stdio nobody else can connect, and all is JSON")
     crawls = AgentCrawls(folders)
     try:
         server = agent_server(crawls)
         if http is None:
             server.run("stdio")
         else:
-            _serve(server, http, token)
+            _serve(server, http, token, json)
     finally:
         crawls.close()
 
 
-def _serve(server: AgentServer, http: str, token: str | None) -> None:
+def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> None:
     from orienteer.agents.http_server import PATH, AgentHttpServer, agent_app
     from orienteer.web.security import is_loopback
     from orienteer.web.server import listening
@@ -63,10 +66,13 @@ def _serve(server: AgentServer, http: str, token: str | None) -> None:
     with listening(host, port) as listener:
         app = agent_app(server, known, only_this_machine)
         name = f"[{host}]" if ":" in host else host
-        print(f"MCP is served at http://{name}:{listener.getsockname()[1]}{PATH}")
-        if token == "auto":
-            print(f"Token: {known}")
-        print("Ctrl-C ends it.", flush=True)
+        address = f"http://{name}:{listener.getsockname()[1]}{PATH}"
+        if json:
+            display.print_json({"address": address, "token": known})
+        else:
+            told = f"Token: {known}\n" if token == "auto" else ""
+            print(f"MCP is served at {address}\n{told}Ctrl-C ends it.")
+        sys.stdout.flush()
         AgentHttpServer(app).serve_on(listener)
 
 
