@@ -118,7 +118,9 @@ def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
     def site_report(
         crawl: Crawl = None,
         kind: Annotated[str, Field(description="One kind of finding, such as broken; all if left out")] = "",
-        n: Annotated[int, Field(description=f"Findings of each kind, at most {tools.MAX_RESULTS}")] = 20,
+        n: Annotated[
+            int, Field(description=f"Findings, at most {tools.MAX_RESULTS}; 10 of each kind if all are asked for")
+        ] = 20,
     ) -> CallToolResult:
         """What is wrong with the site: broken links, redirect chains, orphans and more, the costliest first."""
         return answered(lambda: tools.report(all_crawls.named(crawl), kind, n))

@@ -32,6 +32,7 @@ MAX_QUERY_CHARS = 1_000
 MAX_LINKS = 100
 _REPORT = "orienteer.report"
 _KINDS_SHOWN = 6
+_MAX_OF_ALL_KINDS = 10  # findings of each, where all kinds are asked for
 
 
 def has_reports() -> bool:
@@ -182,6 +183,7 @@ def report(crawl: AgentCrawl, kind: str = "", n: int = 20) -> Answer:
     found = importlib.import_module(f"{_REPORT}.site_report").site_report(crawl.path, most_places=5)
     if kind and kind not in found.findings:
         raise InputError(f"no kind of finding is named {plain(kind, 40)!r} (choices: {', '.join(found.findings)})")
+    n = n if kind else min(n, _MAX_OF_ALL_KINDS)
     shown = {name: [one.as_dict() for one in ones[:n]] for name, ones in found.findings.items() if kind in ("", name)}
     counts = {name: len(ones) for name, ones in found.findings.items()}
     said = f"{found.n_pages:,} pages looked at. Findings: {tally(counts, len(counts))}."
@@ -236,7 +238,11 @@ def _listed(title: str, found: Iterable[dict[str, Any]]) -> str:
 
 
 def _about_one(one: dict[str, Any]) -> str:
-    return plain(str(one.get("title") or one.get("why") or ""), 200)
+    """The title of a page; of a finding, what is wrong, and where."""
+    places = [
+        f"on {place['url']}" + (f" '{place['words']}'" if place["words"] else "") for place in one.get("places", ())
+    ]
+    return plain("; ".join(text for text in (one.get("title"), one.get("why"), *places) if text), 600)
 
 
 def _expect(name: str, value: int, most: int) -> None:

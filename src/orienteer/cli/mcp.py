@@ -28,9 +28,9 @@ def mcp(
 ) -> None:
     """Let agents search and read crawls: a server of the Model Context Protocol (MCP).
 
-    Tools: search, read a page as Markdown by parts, who links to it, coverage, and the crawls there are. Everything is
-    read, nothing is fetched or written. What pages say is marked as untrusted. Without --http the agent's program
-    starts this command itself and speaks with it by stdin and stdout. It needs
+    Tools: search, read a page as Markdown by parts, who links to it, coverage, the site report, and the crawls there
+    are. Everything is read, nothing is fetched or written. What pages say is marked as untrusted. Without --http the
+    agent's program starts this command itself and speaks with it by stdin and stdout. It needs
     pip install 'orienteer\\[mcp]'.
 
     Example: [bold]orienteer mcp example.org-crawl[/bold]
