@@ -172,8 +172,8 @@ def test_the_command(measured: Path, folder: Path) -> None:
     assert done.stdout.count("\n") == 1
     assert times_of(measured) == before
     changed(folder, "UPDATE survey SET seed = 'another'")
-    wrong = orienteer("verify", folder, code=1)
+    wrong = orienteer("verify", folder, code=3)
     assert re.match(r"Walk \d+ of the survey began at ", wrong.stdout)  # the first may begin at the same page
-    told = json.loads(orienteer("verify", folder, "--json", code=1).stdout)
+    told = json.loads(orienteer("verify", folder, "--json", code=3).stdout)
     assert told["holds"] is False
     assert told["problems"]

@@ -10,10 +10,10 @@ Whether the folder tells the truth about the web is another matter: nobody can t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,11 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.retelling import Retelling
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.progress import Progress, silent
+from orienteer.store.database import Database
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.failures import damaged
 from orienteer.store.folder_view import FolderView
+from orienteer.store.history import DonePages, KnownPages
 from orienteer.wording import counted, plain
 
 _ROUNDING = 1e-6  # what sums may differ by on another machine
@@ -44,11 +46,19 @@ _LEVEL_ROUNDING = 1e-9  # the same for the place where a walk enters, in shares 
 _FEW = 5  # problems of a kind that are told one by one
 
 
+class Moment(NamedTuple):
+    """A moment of a crawl: the position of the next event, and how many rounds of walks had begun."""
+
+    position: int
+    n_rounds: int
+
+
 @dataclass(frozen=True)
 class Verification:
     """What follows from the pages of a folder, and where that is not what the folder says (`problems`).
 
-    `is_claimed` is False where the folder has no figures of its present state, since the last run was killed.
+    `is_claimed` is False where the folder has no figures of its present state, since the last run was killed. `status`
+    is what the folder says.
     """
 
     folder: Path
@@ -57,6 +67,7 @@ class Verification:
     walked: Surveyed | None
     n_rounds: int
     is_claimed: bool
+    status: FolderStatus
 
     @property
     def holds(self) -> bool:
@@ -85,25 +96,45 @@ class Verification:
         return f"{what} {verb} what the folder says: {found}"
 
 
+@dataclass(frozen=True)
+class Recomputed:
+    """What follows from the pages of a folder up to a moment; `problems` are walks that are not those of the seed."""
+
+    certificate: Certificate
+    walked: Surveyed | None
+    n_rounds: int
+    problems: tuple[str, ...]
+
+
 def verify(path: Path, progress: Progress = silent) -> Verification:
     """Recompute what the crawl in this folder claims. Nothing is written; it takes as long as to retell the crawl."""
     claimed = folder_status(path, progress=progress)
     with FolderView.open(path) as folder:
-        try:
-            setup = _CheckedSetup(folder, _plan_of_survey(folder.database, CrawlPlan.of_folder(folder)))
-            told = Retelling(folder, setup.plan, setup)
-        except (TypeError, ValueError, OverflowError) as error:  # somebody has written into its tables
-            raise damaged(folder.database.path, f"its survey cannot be read: {error}") from None
-        survey, proved = setup.checked, told.crawl.certificate()
-        problems = [] if survey is None else survey.told_problems(told)
-        walked = None if survey is None else _walked(survey, proved)
+        found = recomputed(folder)
+        problems = list(found.problems)
         is_claimed = claimed.figures_are_current and claimed.certificate is not None
         if is_claimed:
-            problems += _compared(claimed, proved, walked, is_last=claimed.report_is_current)
+            problems += _compared(claimed, found.certificate, found.walked, is_last=claimed.report_is_current)
         if claimed.library is not None and claimed.report_is_current:
-            library = library_certificate(folder.database, told.plan)
+            library = library_certificate(folder.database, claimed.plan)
             problems += _certificate_problems("the library's certificate", claimed.library, library, is_last=True)
-    return Verification(path, tuple(problems), proved, walked, 0 if survey is None else len(survey.rounds), is_claimed)
+    return Verification(
+        path, tuple(problems), found.certificate, found.walked, found.n_rounds, is_claimed, claimed
+    )  # fmt: skip
+
+
+def recomputed(folder: FolderView, until: Moment | None = None) -> Recomputed:
+    """Tell the last epoch of a folder anew: all of it, or what had happened by a moment of it."""
+    try:
+        setup = _CheckedSetup(folder, _plan_of_survey(folder.database, CrawlPlan.of_folder(folder)), until)
+        told = Retelling(folder, setup.plan, setup)
+    except (TypeError, ValueError, OverflowError) as error:  # somebody has written into its tables
+        raise damaged(folder.database.path, f"its survey cannot be read: {error}") from None
+    survey, proved = setup.checked, told.crawl.certificate()
+    if survey is None:
+        return Recomputed(proved, None, 0, ())
+    problems = tuple(survey.told_problems(told))
+    return Recomputed(proved, _walked(survey, proved), len(survey.rounds), problems)
 
 
 class CheckedSurvey(CrawlSurvey):
@@ -178,13 +209,28 @@ class _CheckedSetup(CrawlSetup):
     uses_checkpoints = False
     checked: CheckedSurvey | None = None
 
+    def __init__(self, folder: FolderView, plan: CrawlPlan, until: Moment | None) -> None:
+        super().__init__(folder, plan)
+        self._until = until
+
     def new_crawl(self, hosts: PageHosts) -> Crawl:
         crawl, kept = super().new_crawl(hosts), self.survey
         if kept is not None and kept.start is not None:
             trust, known = crawl.trusted.vector(crawl.web.n_pages), 1.0 - crawl.coverage.hidden
-            self.checked = CheckedSurvey(kept.start, trust, crawl.policy.damping, known, kept.rounds)
+            rounds = kept.rounds if self._until is None else kept.rounds[: self._until.n_rounds]
+            self.checked = CheckedSurvey(kept.start, trust, crawl.policy.damping, known, rounds)
             crawl.survey = self.checked
         return crawl
+
+    def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
+        for events in super().history(database):
+            if self._until is None:
+                yield events
+            elif isinstance(events, DonePages):
+                if len((earlier := events.before(self._until.position)).pages):
+                    yield earlier
+            elif events.position < self._until.position:
+                yield events
 
 
 def _plan_of_survey(database: DatabaseView, plan: CrawlPlan) -> CrawlPlan:

@@ -83,6 +83,11 @@ class DatabaseView(Database):
         where = "state = ? AND outcome = ? AND archive_bytes IS NOT NULL"
         yield from self._page_rows(where, int(PageState.FETCHED), str(Outcome.OK))
 
+    def archived_rows(self, until: int) -> Iterator[PageRow]:
+        """All pages with a record in the archive that were done before a position, in this order."""
+        for rows in self._page_rows("archive_bytes IS NOT NULL AND position < ?", until):
+            yield from rows
+
     def fetched_rows(self) -> Iterator[PageRow]:
         """All fetched pages and redirects, in the order they were done."""
         for rows in self._page_rows("state = ?", int(PageState.FETCHED)):
@@ -119,6 +124,41 @@ class DatabaseView(Database):
         marks = ", ".join("?" * len(states))
         sql = f"SELECT count(*) FROM page WHERE state IN ({marks}) AND position <= ?"
         return int(self._first(sql, *map(int, states), 2**63 - 1 if until is None else until))
+
+    def groups_until(self, position: int) -> list[Group]:
+        """The pages that were done before a position, by state and outcome, as their rows are now."""
+        sums = "duplicate_of IS NOT NULL", "near_duplicate_of IS NOT NULL", "redirect_to IS NOT NULL"
+        counts = ", ".join(f"sum({condition})" for condition in (*sums, "archive_bytes IS NULL"))
+        sql = f"SELECT state, outcome, count(*), {counts} FROM page WHERE position < ? GROUP BY state, outcome"
+        with self._expecting_damage():
+            return [
+                Group(int(state), str(outcome), *map(int, numbers))
+                for state, outcome, *numbers in self._rows(sql, position)
+            ]
+
+    def unknown_until(self, position: int) -> dict[str, int]:
+        """How many of these have links that are not known, by the reason."""
+        if "unknown" in self.missing_tables:
+            return {}
+        sql = "SELECT why, count(*) FROM unknown JOIN page ON page.id = unknown.page WHERE position < ? GROUP BY why"
+        with self._expecting_damage():
+            return {str(why): int(n) for why, n in self._rows(sql, position)}
+
+    def archived_until(self, position: int) -> dict[int, int]:
+        """How far the records of these pages go in each file of the archive, in bytes."""
+        ends = "SELECT archive_file, max(archive_offset + archive_bytes) FROM page"
+        sql = f"{ends} WHERE position < ? AND archive_bytes IS NOT NULL GROUP BY archive_file"
+        with self._expecting_damage():
+            return {int(file): int(end) for file, end in self._rows(sql, position)}
+
+    def times_until(self, position: int) -> tuple[float, float] | None:
+        """Unix time of the first and of the last answer before a position; None where there is none."""
+        times = "SELECT time FROM page WHERE position < ? UNION ALL SELECT time FROM visit WHERE position < ?"
+        sql = f"SELECT min(time), max(time) FROM ({times} UNION ALL SELECT first_time FROM revisit)"
+        with self._expecting_damage():
+            for first, last in self._rows(sql, position, position):
+                return None if first is None else (float(first), float(last))
+        return None
 
     def find_urls(self, urls: Sequence[str]) -> dict[str, int]:
         """The ids of those URLs that are known; reads through all of them once."""

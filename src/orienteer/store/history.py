@@ -65,6 +65,15 @@ class DonePages:
             raise ValueError("less than no links are unknown")
         return self
 
+    def before(self, position: int) -> DonePages:
+        """Those that were done before a position."""
+        n = int(np.searchsorted(self.positions, position))
+        offsets = self.link_offsets[: n + 1]
+        return DonePages(
+            self.positions[:n], self.pages[:n], self.states[:n], self.redirects[:n], offsets, self.links[: offsets[n]],
+            self.asked[:n], self.relevance[:n], self.n_unknown[:n],
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class KnownPages:

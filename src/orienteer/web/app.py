@@ -18,7 +18,19 @@ from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
 from orienteer.web.icons import Icons
 from orienteer.web.index_making import IndexMaking
-from orienteer.web.pages import api_docs, archived, changes, compare, crawl, details, map, opensearch, outside, search
+from orienteer.web.pages import (
+    api_docs,
+    archived,
+    certificate,
+    changes,
+    compare,
+    crawl,
+    details,
+    map,
+    opensearch,
+    outside,
+    search,
+)
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -38,7 +50,19 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, changes, map, outside, compare, details, archived, opensearch, api_docs)
+PAGES: tuple[Page, ...] = (
+    search,
+    crawl,
+    changes,
+    map,
+    outside,
+    compare,
+    certificate,
+    details,
+    archived,
+    opensearch,
+    api_docs,
+)
 
 
 def create_app(

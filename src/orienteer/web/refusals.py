@@ -18,7 +18,7 @@ from orienteer.web.rendering import render, wants_part
 from orienteer.web.served_archive import StillReadingError
 from orienteer.wording import plain
 
-_API = re.compile(r"(?:/crawls/[^/]+)?/api/")  # of a crawl, or of all of them
+_API = re.compile(r"(?:/crawls/[^/]+)?/api/|/mcp$")  # of a crawl, or of all of them; or what agents ask
 
 
 class Refusal(BaseModel):

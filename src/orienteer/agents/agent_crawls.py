@@ -1,0 +1,63 @@
+"""The crawls that an agent may ask about, by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from orienteer.errors import InputError, unknown_name
+from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
+from orienteer.store.folder_view import FolderView
+from orienteer.web.served_crawl import ServedCrawl
+
+
+class AgentCrawl:
+    """A crawl folder, read by several threads."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name, self.path = name, path
+        self.served = ServedCrawl(path)
+        self._watcher = FolderWatcher(path)
+        self._lock = threading.Lock()
+
+    def status(self) -> FolderStatus:
+        """How it stands now; what was counted before is not counted again."""
+        with self._lock:
+            return self._watcher.look()
+
+
+class AgentCrawls:
+    """One or several crawls. With one, nobody need name it."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._crawls: dict[str, AgentCrawl] = {}
+        for path in folders:
+            FolderView.open(path).close()  # says in one line where there is none
+            name = self._free_name(path.resolve().name)
+            self._crawls[name] = AgentCrawl(name, path)
+        if not self._crawls:
+            raise InputError("name a crawl folder, or several")
+
+    def named(self, name: str | None) -> AgentCrawl:
+        if name is None and len(self._crawls) == 1:
+            return next(iter(self._crawls.values()))
+        if name is None:
+            raise InputError(f"which crawl? Name one of: {', '.join(self._crawls)}")
+        if name not in self._crawls:
+            raise unknown_name("crawl", name[:100], self._crawls)
+        return self._crawls[name]
+
+    def all(self) -> list[AgentCrawl]:
+        return list(self._crawls.values())
+
+    def close(self) -> None:
+        for crawl in self._crawls.values():
+            crawl.served.close()
+
+    def _free_name(self, name: str) -> str:
+        n = 2
+        free = name
+        while free in self._crawls:
+            free, n = f"{name}-{n}", n + 1
+        return free

@@ -1,0 +1,24 @@
+"""Pages of a crawl by what an agent calls them."""
+
+from __future__ import annotations
+
+from orienteer.errors import InputError
+from orienteer.store.database_view import DatabaseView
+from orienteer.url import canonical_url
+from orienteer.wording import plain
+
+_OTHER = {"http": "https", "https": "http"}
+
+
+def found_page(database: DatabaseView, text: str) -> int:
+    """The number of a URL, which need not be written canonically; one line where the crawl has never seen it."""
+    url = canonical_url(text if "://" in text else f"https://{text}")
+    if url is None:
+        raise InputError(f"{plain(text, 100)!r} is not a valid URL; write it like https://example.org/")
+    scheme, _, rest = url.partition("://")
+    candidates = [url, f"{_OTHER.get(scheme, scheme)}://{rest}"]
+    found = database.find_urls(candidates)
+    for candidate in candidates:
+        if candidate in found:
+            return found[candidate]
+    raise InputError(f"{plain(url, 300)}: the crawl has never seen this URL")

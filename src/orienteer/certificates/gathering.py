@@ -1,0 +1,167 @@
+"""The facts of a crawl folder, recomputed from its pages: what a certificate of it says now, or said at a moment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from orienteer import __version__
+from orienteer.certificates.archive_digests import MISSING, archive_files
+from orienteer.certificates.facts import (
+    SEEDS_NAMED,
+    CrawlFacts,
+    Facts,
+    MeasuredFacts,
+    MomentFacts,
+    PageCounts,
+    ProvedFacts,
+    RunFacts,
+)
+from orienteer.certificates.page import LAYOUT
+from orienteer.errors import CrawlFolderError
+from orienteer.graph.proved import Certificate
+from orienteer.inspect.done_tally import DONE
+from orienteer.inspect.folder_status import FolderStatus
+from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.status_in_words import stopped_in_words
+from orienteer.inspect.surveyed import Surveyed
+from orienteer.inspect.verify import verify
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
+from orienteer.progress import Progress, silent
+from orienteer.store.database_view import DatabaseView, Group
+from orienteer.store.folder_view import FolderView
+
+
+def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = silent) -> Facts:
+    """What a certificate of this crawl says now. Refused while it runs, and where its figures do not follow."""
+    found = verify(path, progress)
+    status = found.status
+    if status.holder is not None:
+        raise CrawlFolderError(
+            f"{path}: the crawl is running; a certificate is made when it has stopped (orienteer stop {path})"
+        )
+    if status.first_time is None:
+        raise CrawlFolderError(f"{path}: there is nothing to certify yet: no page was fetched")
+    if found.problems:
+        raise CrawlFolderError(
+            f"{path}: no certificate is made, since the folder is not what it says: {found.problems[0]}"
+        )
+    with FolderView.open(path) as folder:
+        files = archive_files(folder.archive, read_stored, progress)
+        missing = next((file for file in files if not file.sha256 and file.known_by == MISSING), None)
+        if missing is not None:
+            raise CrawlFolderError(f"{path / 'archive' / missing.name}: {MISSING}; acknowledged pages are in it")
+        position, database = folder.database.next_position(), folder.database
+        if position != status.position:
+            raise CrawlFolderError(f"{path}: the crawl went on while its certificate was made; try again")
+        proved = library_certificate(database, status.plan) if status.epochs else found.certificate
+        return Facts(
+            crawl=crawl_facts(status.plan),
+            run=run_facts(status),
+            moment=moment_facts(database, position, found.n_rounds),
+            proved=proved_facts(proved),
+            measured=measured_facts(found.walked),
+            pages=page_counts(database, position, status.n_urls, status.n_hosts),
+            archive=files,
+            made_at=float(int(time.time())),
+            orienteer=__version__,
+            layout=LAYOUT,
+        )
+
+
+def crawl_facts(plan: CrawlPlan) -> CrawlFacts:
+    crawl, scope = plan.crawl, plan.scope
+    trust = tuple(crawl.seed_trust().tolist())
+    pairs = json.dumps(list(zip(crawl.seeds, trust, strict=True)), separators=(",", ":"))
+    return CrawlFacts(
+        seeds=crawl.seeds[:SEEDS_NAMED],
+        trust=trust[:SEEDS_NAMED],
+        n_seeds=len(crawl.seeds),
+        seeds_sha256=hashlib.sha256(pairs.encode()).hexdigest(),
+        scope=scope.kind,
+        allow=scope.allow,
+        deny=scope.deny,
+        max_depth=scope.max_depth,
+        policy=crawl.policy,
+        damping=crawl.damping,
+        topic=crawl.topic,
+    )
+
+
+def run_facts(status: FolderStatus) -> RunFacts:
+    plan = status.plan
+    crawl = plan.crawl
+    return RunFacts(
+        until=crawl.until,
+        budget=crawl.budget,
+        of_reachable=crawl.of_reachable,
+        robots=crawl.robots,
+        sitemaps=crawl.sitemaps,
+        render=plan.render.mode,
+        duplicates=crawl.duplicates,
+        near_duplicates=crawl.near_duplicates,
+        user_agent=plan.fetch.user_agent,
+        archive=crawl.archive,
+        stopped=stopped_in_words(status),
+    )
+
+
+def moment_facts(database: DatabaseView, position: int, n_rounds: int) -> MomentFacts:
+    last_epoch = database.last_epoch()
+    epoch = 0 if last_epoch is None else last_epoch.id
+    first, last = database.times_until(position) or (0.0, 0.0)
+    n_surveys = 0 if "survey" in database.missing_tables else database.n_surveys(epoch)
+    return MomentFacts(position, n_rounds, n_surveys, epoch, first, last)
+
+
+def proved_facts(proved: Certificate) -> ProvedFacts:
+    return ProvedFacts(**asdict(proved), of_reachable=proved.of_reachable)
+
+
+def measured_facts(walked: Surveyed | None) -> MeasuredFacts | None:
+    if walked is None or walked.measured is None:
+        return None
+    found = walked.measured
+    return MeasuredFacts(
+        until=walked.until,
+        is_reached=walked.is_reached,
+        of_reachable=walked.of_reachable,
+        estimate=found.estimate,
+        confidence=found.confidence,
+        n_walks=found.n_walks,
+        n_probes=found.n_probes,
+    )
+
+
+def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: int) -> PageCounts:
+    groups = database.groups_until(position)
+
+    def n_pages(state: PageState) -> int:
+        return sum(group.n_pages for group in groups if group.state == state)
+
+    n_redirects = sum(group.n_other_names for group in groups if group.state == PageState.FETCHED)
+    return PageCounts(
+        n_known=n_known,
+        n_hosts=n_hosts,
+        n_fetched=n_pages(PageState.FETCHED) - n_redirects,
+        n_redirects=n_redirects,
+        n_skipped=n_pages(PageState.SKIPPED),
+        n_failed=n_pages(PageState.FAILED),
+        n_blocked=n_pages(PageState.BLOCKED),
+        n_unarchived=sum(group.n_unarchived for group in groups if _is_read(group)),
+        outcomes={state.name.lower(): _outcomes(groups, state) for state in DONE},
+        unknown_links=database.unknown_until(position),
+    )
+
+
+def _is_read(group: Group) -> bool:
+    return group.state == PageState.FETCHED and group.outcome == Outcome.OK
+
+
+def _outcomes(groups: list[Group], state: PageState) -> dict[str, int]:
+    return {group.outcome: group.n_pages for group in groups if group.state == state}

@@ -1,0 +1,86 @@
+"""`orienteer mcp`: crawls for agents, by the Model Context Protocol."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from orienteer.cli import display
+from orienteer.cli.token_option import token_of
+
+if TYPE_CHECKING:
+    from orienteer.agents.server import AgentServer
+
+
+def mcp(
+    folders: list[Path] = typer.Argument(metavar="DIR...", help="Crawl folders."),
+    http: str | None = typer.Option(
+        None, "--http", metavar="HOST:PORT", help="Serve over HTTP there, such as 127.0.0.1:8766; default: stdio."
+    ),
+    token: str | None = typer.Option(
+        None, "--token", help="With --http: what clients must send (Authorization: Bearer); auto generates one."
+    ),
+    json: bool = typer.Option(False, "--json", help="With --http: print where it is as JSON, then serve."),
+) -> None:
+    """Let agents search and read crawls: a server of the Model Context Protocol (MCP).
+
+    Tools: search, read a page as Markdown by parts, who links to it, coverage, the site report, and the crawls there
+    are. Everything is read, nothing is fetched or written. What pages say is marked as untrusted. Without --http the
+    agent's program starts this command itself and speaks with it by stdin and stdout. It needs
+    pip install 'orienteer\\[mcp]'.
+
+    Example: [bold]orienteer mcp example.org-crawl[/bold]
+    """
+    from orienteer.errors import InputError, MissingExtraError
+
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingExtraError("orienteer mcp", "the MCP SDK", "mcp")
+    from orienteer.agents.agent_crawls import AgentCrawls
+    from orienteer.agents.server import agent_server
+
+    if http is None and (token is not None or json):
+        raise InputError("--token and --json are for --http; by stdio nobody else can connect, and all is JSON")
+    crawls = AgentCrawls(folders)
+    try:
+        server = agent_server(crawls)
+        if http is None:
+            server.run("stdio")
+        else:
+            _serve(server, http, token, json)
+    finally:
+        crawls.close()
+
+
+def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> None:
+    from orienteer.agents.http_server import PATH, AgentHttpServer, agent_app
+    from orienteer.web.security import is_loopback
+    from orienteer.web.server import listening
+
+    host, port = _place(http)
+    only_this_machine = is_loopback(host)
+    known = token_of(token, f"--http {http}", only_this_machine)
+    with listening(host, port) as listener:
+        app = agent_app(server, known, only_this_machine)
+        name = f"[{host}]" if ":" in host else host
+        address = f"http://{name}:{listener.getsockname()[1]}{PATH}"
+        if json:
+            display.print_json({"address": address, "token": known})
+        else:
+            told = f"Token: {known}\n" if token == "auto" else ""
+            print(f"MCP is served at {address}\n{told}Ctrl-C ends it.")
+        sys.stdout.flush()
+        AgentHttpServer(app).serve_on(listener)
+
+
+def _place(http: str) -> tuple[str, int]:
+    """`127.0.0.1:8766`, `[::1]:8766`, or a port alone, on this machine."""
+    from orienteer.errors import InputError
+
+    host, _, port = http.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535:
+        raise InputError(f"--http is {http!r}; write it like 127.0.0.1:8766")
+    return host.strip("[]") or "127.0.0.1", int(port)
