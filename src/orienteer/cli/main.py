@@ -37,6 +37,7 @@ _COMMANDS = {
     "explain": "explain:explain",
     "replay": "replay:replay",
     "verify": "verify:verify",
+    "report": "report:report",
     "repair": "repair:repair",
     "seeds": "seeds:seeds",
     "estimate": "estimate:estimate",
