@@ -44,8 +44,9 @@ def headline(report: SiteReport) -> str:
     n_broken = len(report.findings["broken"])
     if not n_broken and not share:
         return f"No broken link among {report.n_checked:,} checked."
-    addresses = counted(n_broken, "address", "addresses")
-    return f"{share_text(share)} of a surfer's clicks end at a broken link, by {addresses} where there is no page."
+    addresses = counted(n_broken, "address leads", "addresses lead")
+    one_in = f" (1 in {1 / share:,.0f})" if share > 0 else ""
+    return f"{share_text(share)} of a surfer's clicks end at a broken link{one_in}: {addresses} to no page."
 
 
 def share_text(share: float) -> str:

@@ -15,7 +15,8 @@ from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
-from orienteer.web.pages import archived, compare, crawl, details, map, outside, search
+from orienteer.web.kept_report import KeptReport
+from orienteer.web.pages import archived, compare, crawl, details, map, outside, report, search
 from orienteer.web.refusals import add_refusals
 from orienteer.web.rendering import Entry
 from orienteer.web.security import Guard
@@ -35,7 +36,7 @@ class Page(Protocol):
 
 
 # In the order of the navigation.
-PAGES: tuple[Page, ...] = (search, crawl, map, outside, compare, details, archived)
+PAGES: tuple[Page, ...] = (search, crawl, map, report, outside, compare, details, archived)
 
 
 def create_app(
@@ -74,6 +75,7 @@ def crawl_app(
     app.state.map = KeptMap(folder)
     app.state.comparisons = Comparisons(folder, comparisons)
     app.state.watch = CrawlWatch(folder)
+    app.state.report = KeptReport(folder, app.state.crawl.ending)
     app.state.entries = tuple(page.ENTRY for page in PAGES if page.ENTRY is not None)
     for page in PAGES:
         _answer_head(page.router)
