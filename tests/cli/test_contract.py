@@ -83,6 +83,7 @@ RUNS: dict[str, Made] = {
     "explain": lambda folder, web: [folder / "crawl", f"{A}/1"],
     "replay": lambda folder, web: [folder / "crawl"],
     "verify": lambda folder, web: [folder / "crawl"],
+    "report": lambda folder, web: [folder / "crawl"],
     "repair": lambda folder, web: [folder / "crawl"],
     "seeds": lambda folder, web: [folder / "crawl", "-k", "1"],
     "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--local", folder / "local.txt"],

@@ -18,6 +18,7 @@ COMMANDS = [
     ["explain"],
     ["replay"],
     ["verify"],
+    ["report"],
     ["repair"],
     ["seeds"],
     ["estimate"],

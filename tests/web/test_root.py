@@ -22,6 +22,7 @@ PAGES = (
     "/crawl/now",
     "/map",
     "/outside",
+    "/report",
     "/compare",
     "/nothing",
 )

@@ -19,9 +19,10 @@ def valued_findings(folder: Path, hosts: tuple[str, ...]) -> Iterator[Draft]:
         return
     try:
         for page in told["valued_more"]:
-            url, inside, outside = str(page["url"]), int(page["position_inside"]), int(page["position_outside"])
+            url, inside, outside = str(page["url"]), float(page["inside"]), float(page["outside"])
+            places = int(page["position_outside"]), int(page["position_inside"])
             if not hosts or host_of(url) in hosts:
-                why = f"place {outside:,} in the whole web, place {inside:,} by the links of the site"
-                yield Draft("valued", -1, why, float(page["outside"]), url=url, value=float(page["inside"]))
+                why = f"place {places[0]:,} in the whole web, place {places[1]:,} by the links of the site"
+                yield Draft("valued", -1, why, outside, url=url, value=inside, order=outside - inside)
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(folder / ESTIMATE, f"{error}; run `orienteer estimate` again") from None

@@ -43,7 +43,7 @@ _SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-diges
 # Two letters of base 32 for every ten bits.
 _BASE_32 = [a + b for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" for b in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"]
 
-_SECONDS = re.compile(r"\d{1,6}\.\d{3}")
+_SECONDS = re.compile(r"\d{1,6}\.\d{4}")
 _NEWER_HTTP = re.compile(rb"\AHTTP/[23](?:\.\d)?(?=\s)")
 _TRANSFER_ENCODING = re.compile(rb"^Transfer-Encoding(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
 
@@ -270,7 +270,7 @@ def _http_record(
     if response.protocol:
         headers["WARC-Protocol"] = response.protocol
     if response.duration_s > 0:
-        headers[DURATION] = f"{response.duration_s:.3f}"
+        headers[DURATION] = f"{response.duration_s:.4f}"
     for name, value in more.items():
         headers[name] = value
     return record
