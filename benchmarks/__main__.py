@@ -57,6 +57,7 @@ SLOW = [
     "survey",
     "survey_validity",
     "links",
+    "report",
     "soak",
     "maximal",
     "search",

@@ -1,4 +1,4 @@
-"""A crawl folder made by hand with what a small crawl does not meet: https, slow servers, hosts that died, rude texts."""
+"""A crawl folder made by hand, with what a small crawl does not meet: https, slow servers, dead hosts, rude texts."""
 
 from __future__ import annotations
 

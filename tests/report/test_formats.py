@@ -127,8 +127,8 @@ def test_html_shows_the_costliest_of_very_many(report: SiteReport) -> None:
     many = {**report.findings, "undescribed": [one._replace(url=f"https://a.test/{k}") for k in range(MOST_SHOWN + 5)]}
     large = SiteReport(**{**vars(report), "findings": many})
     page = text(large, "html")
-    assert f"https://a.test/{MOST_SHOWN - 1}\"" in page
-    assert f"https://a.test/{MOST_SHOWN}\"" not in page
+    assert f'https://a.test/{MOST_SHOWN - 1}"' in page
+    assert f'https://a.test/{MOST_SHOWN}"' not in page
     assert "and 5 more" in page
 
 

@@ -19,6 +19,8 @@ from tests.live.live_crawls import crawled
 A, B = "http://a.test", "http://b.test"
 HOME = f"{A}/"
 DESCRIBED = "<meta name=description content='About something.'>"
+PICTURES = "<a href=/picture-link><img src=/p.png alt='The picture'></a><a href=/silent><img src=/q.png></a>"
+SCRIPTS = f"<div id=app></div><script src=/app.js></script><script>{'x();' * 99}</script>"
 TEXT = " ".join(f"word{k} of a long enough text" for k in range(60))
 SITEMAP = "<urlset>" + "".join(f"<url><loc>{A}/{name}</loc></url>" for name in (
     "", "orphan", "linked", "listed-gone", "listed-old", "listed-secret",
@@ -27,7 +29,8 @@ SITEMAP = "<urlset>" + "".join(f"<url><loc>{A}/{name}</loc></url>" for name in (
 
 def html(title: str, *links: str, more: str = DESCRIBED, text: str = "") -> str:
     shown = "".join(f"<li><a href='{link.partition(' ')[0]}'>{link.partition(' ')[2]}</a>" for link in links)
-    return f"<!DOCTYPE html><title>{title}</title>{more}<h1>{title}</h1><p>{text or title + ' ' + TEXT}</p><ul>{shown}</ul>"
+    said = f"<h1>{title}</h1><p>{text or title + ' ' + TEXT}</p>"
+    return f"<!DOCTYPE html><title>{title}</title>{more}{said}<ul>{shown}</ul>"
 
 
 SITE = {
@@ -36,7 +39,7 @@ SITE = {
         "/old Old", "/chain Chain", "/loop Loop", "/dead-end Dead end", "/linked Linked", "/same/1 One", "/same/2 Two",
         "/untitled Untitled", "/app App", "/bare Bare", "/twin/1 Twin", "/deep/1 Down", "/ Here", "#top Top",
         "http://b.test/ Neighbour", "http://elsewhere.org/ Outside", "/file.zip File",
-        more=DESCRIBED + "<a href=/picture-link><img src=/p.png alt='The picture'></a><a href=/silent><img src=/q.png></a>",
+        more=DESCRIBED + PICTURES,
     ),
     f"{A}/error": Answer(status=500),
     f"{A}/secret": Answer(status=403),
@@ -52,7 +55,7 @@ SITE = {
     f"{A}/same/1": html("Shared  title", "/ Home", text="One " * 80),
     f"{A}/same/2": html("shared title", "/ Home", text="Two " * 80),
     f"{A}/untitled": html("", "/ Home", text="Without " * 80),
-    f"{A}/app": f"<title>App</title>{DESCRIBED}<div id=app></div><script src=/app.js></script><script>{'x();' * 99}</script>",
+    f"{A}/app": f"<title>App</title>{DESCRIBED}{SCRIPTS}",
     f"{A}/bare": html("Bare", "/ Home", more="", text="Bare " * 80),
     f"{A}/twin/1": html("Twin", "/ Home", "/twin/2 The other", text="Twice " * 80),
     f"{A}/twin/2": html("Twin", "/ Home", "/twin/2 The other", text="Twice " * 80),
@@ -184,7 +187,9 @@ def test_what_the_world_values(small_estimate: Path) -> None:
 
 @pytest.fixture
 def small_estimate(tmp_path: Path) -> Path:
-    standing = '{"url": "http://a.test/orphan", "inside": 0.01, "outside": 0.5, "position_inside": 7, "position_outside": 1}'
+    standing = (
+        '{"url": "http://a.test/orphan", "inside": 0.01, "outside": 0.5, "position_inside": 7, "position_outside": 1}'
+    )
     (tmp_path / "estimate.json").write_text(f'{{"valued_more": [{standing}]}}')
     return tmp_path
 

@@ -29,7 +29,7 @@ def test_the_page_shows_what_is_wrong(client: httpx.Client) -> None:
 
 def test_what_the_world_values(client: httpx.Client, small_crawl: Path) -> None:
     told = client.get("/api/report").json()
-    assert told["findings"]["valued"][0]["url"] == CHARTS
+    assert CHARTS in [one["url"] for one in told["findings"]["valued"][:3]]
     assert told == site_report(small_crawl).as_dict()
 
 

@@ -8,6 +8,8 @@ count once, and a page's links to itself do not count.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,7 @@ from orienteer.report.page_table import PageTable
 from orienteer.store.database_view import DatabaseView
 
 _STAGE = "following the links"
+_PAGES_AT_ONCE = 1000
 _TROUBLE = (Fate.BROKEN, Fate.REFUSED, Fate.HOST_GONE)
 
 
@@ -29,47 +32,45 @@ class LinkTable:
     """
 
     def __init__(self, database: DatabaseView, table: PageTable, wanted: NDArray[np.bool_], progress: Progress) -> None:
-        is_trouble = np.isin(table.fates, _TROUBLE) | (table.hops > 0)
         self.is_linked = np.zeros(table.n_urls, np.bool_)
         self.n_links = 0
         self._by_fate = np.zeros(len(Fate))
         self._n_by_fate = np.zeros(len(Fate), np.int64)
         self._redirected = 0.0
-        found: list[tuple[int, NDArray[np.int64], float]] = []
+        self._is_fine = np.isin(table.fates, (Fate.FINE, Fate.NOT_CHECKED))
+        self._is_trouble = np.isin(table.fates, _TROUBLE) | (table.hops > 0)
+        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         n_done, n_all = 0, int(table.is_page.sum())
-        for page, links in database.all_links():
-            if not table.is_page[page]:
-                continue
-            n_done += 1
+        links_of_pages = (pair for pair in database.all_links() if table.is_page[pair[0]])
+        while batch := list(islice(links_of_pages, _PAGES_AT_ONCE)):
+            found.append(self._taken(table, wanted, batch))
+            n_done += len(batch)
             progress(_STAGE, n_done, n_all)
-            targets = np.unique(links.astype(np.int64))
-            targets = targets[targets != page]
-            self.is_linked[targets] = True
-            self.is_linked[table.ends[targets]] = True
-            if not wanted[page] or not len(targets):
-                continue
-            share = float(table.rank[page]) / len(targets)
-            self._count(table, targets, share)
-            targets = targets[is_trouble[targets]]
-            if len(targets):
-                found.append((page, targets, share))
-        self._arrange(found)
-
-    def _count(self, table: PageTable, targets: NDArray[np.int64], share: float) -> None:
-        counts = np.bincount(table.fates[targets], minlength=len(Fate))
-        self.n_links += len(targets)
-        self._n_by_fate += counts
-        self._by_fate += counts * share
-        is_fine = np.isin(table.fates[targets], (Fate.FINE, Fate.NOT_CHECKED))
-        self._redirected += share * int(((table.hops[targets] > 0) & is_fine).sum())
-
-    def _arrange(self, found: list[tuple[int, NDArray[np.int64], float]]) -> None:
-        lengths = [len(targets) for _, targets, _ in found]
-        sources = np.repeat(np.array([page for page, _, _ in found], np.int64), lengths)
-        targets = np.concatenate([targets for _, targets, _ in found]) if found else np.zeros(0, np.int64)
-        shares = np.repeat(np.array([share for _, _, share in found]), lengths) / self.all_clicks
+        sources, targets, shares = (np.concatenate(column) for column in zip(*found, strict=True))
         order = np.lexsort((sources, -shares, targets))
-        self.sources, self.targets, self.shares = sources[order], targets[order], shares[order]
+        self.sources, self.targets, self.shares = sources[order], targets[order], shares[order] / self.all_clicks
+
+    def _taken(
+        self, table: PageTable, wanted: NDArray[np.bool_], batch: list[tuple[int, NDArray[np.uint32]]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Count the links of some pages; those that lead to trouble, as sources, targets and shares."""
+        pages = np.array([page for page, _ in batch], np.int64)
+        places = np.repeat(np.arange(len(pages)), [len(links) for _, links in batch])
+        targets = np.concatenate([links for _, links in batch]).astype(np.int64)
+        is_other = targets != pages[places]
+        places, targets = np.divmod(np.unique(places[is_other] * table.n_urls + targets[is_other]), table.n_urls)
+        self.is_linked[targets] = True
+        self.is_linked[table.ends[targets]] = True
+        shares = (table.rank[pages] / np.maximum(np.bincount(places, minlength=len(pages)), 1))[places]
+        is_here = wanted[pages[places]]
+        sources, targets, shares = pages[places[is_here]], targets[is_here], shares[is_here]
+        fates = table.fates[targets]
+        self.n_links += len(targets)
+        self._n_by_fate += np.bincount(fates, minlength=len(Fate))
+        self._by_fate += np.bincount(fates, shares, len(Fate))
+        self._redirected += float(shares[(table.hops[targets] > 0) & self._is_fine[targets]].sum())
+        trouble = self._is_trouble[targets]
+        return sources[trouble], targets[trouble], shares[trouble]
 
     @property
     def all_clicks(self) -> float:
