@@ -2,10 +2,12 @@
 
 Hosts of the 36 in the shared data are served on loopback, each crawled as a whole and checked by LinkChecker, which
 asks the same server through its proxy setting. It is a program under the GPL that is run as a tool where it is
-installed (`linkchecker` on the path); nothing of it is used here. It tells each broken address once, with one page where it
-stands and the words of the link there. Compared are the addresses, whether the report names that page, too, and the
-words. What only LinkChecker reports is looked up in the page by html.parser: it also asks for pictures, styles and
-scripts, which are no links, and for links marked nofollow, which the crawl does not follow.
+installed (`linkchecker` on the path); nothing of it is used here. It tells each broken address once, with one page
+where it stands and the words of the link there. Compared are the addresses, whether the report names that page, too
+(it does not where the address is that of a form or a style there, and is linked elsewhere), and the words.
+
+What only LinkChecker reports is looked up in the page by html.parser: it also asks for pictures, styles and scripts,
+which are no links, and for links marked nofollow, which the crawl does not follow.
 """
 
 from __future__ import annotations
@@ -69,15 +71,15 @@ def run() -> str:
                 "only the report", "only LinkChecker", "of these parts", "of these nofollow", "unexplained", "report s",
                 "LinkChecker s"]  # fmt: skip
     rest = "\n".join(["Unexplained, the first ones:\n", *(f"    {line}" for line in unexplained[:20]), ""])
-    return f"{machine()}\n\n{table(headings, rows)}\n{rest if unexplained else 'Nothing is unexplained.'}\n"
+    return f"{machine('turbohtml')}\n\n{table(headings, rows)}\n{rest if unexplained else 'Nothing is unexplained.'}\n"
 
 
 def _row(host: str, report: SiteReport, ours: Found, theirs: Found, reasons: list[str]) -> list[str]:
     both = ours.broken.keys() & theirs.broken.keys()
     n_only_ours = len(ours.broken) - len(both)
-    n_places = sum(theirs.broken[url].keys() <= ours.broken[url].keys() for url in both)
-    n_words = sum(_same_words(ours.broken[url], theirs.broken[url]) for url in both)
-    numbers = [report.n_pages, report.n_checked, len(ours.broken), len(theirs.broken), len(both), n_places, n_words,
+    placed = [url for url in both if theirs.broken[url].keys() <= ours.broken[url].keys()]
+    n_words = sum(_same_words(ours.broken[url], theirs.broken[url]) for url in placed)
+    numbers = [report.n_pages, report.n_checked, len(ours.broken), len(theirs.broken), len(both), len(placed), n_words,
                n_only_ours, len(reasons), reasons.count("part"), reasons.count("nofollow"),
                reasons.count("") + n_only_ours]  # fmt: skip
     return [host, *(f"{number:,}" for number in numbers), f"{ours.wall_s:.1f}", f"{theirs.wall_s:.1f}"]
@@ -87,7 +89,7 @@ def _same_words(ours: Places, theirs: Places) -> bool:
     """LinkChecker cuts long words off."""
     for page, words in theirs.items():
         wanted = " ".join(words.split())[:40]
-        if all(" ".join(told.split())[:40] != wanted for told in ours.get(page, "").split(" / ")):
+        if all(" ".join(told.split())[:40] != wanted for told in ours[page].split(" / ")):
             return False
     return True
 
