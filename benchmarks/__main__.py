@@ -62,6 +62,7 @@ SLOW = [
     "survey",
     "survey_validity",
     "links",
+    "report",
     "soak",
     "maximal",
     "search",

@@ -87,6 +87,7 @@ RUNS: dict[str, Made] = {
     "replay": lambda folder, web: [folder / "crawl"],
     "verify": lambda folder, web: [folder / "crawl"],
     "certificate": lambda folder, web: [folder / "crawl"],
+    "report": lambda folder, web: [folder / "crawl"],
     "repair": lambda folder, web: [folder / "crawl"],
     "seeds": lambda folder, web: [folder / "crawl", "-k", "1"],
     "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--local", folder / "local.txt"],

@@ -23,6 +23,7 @@ COMMANDS = [
     ["replay"],
     ["verify"],
     ["certificate"],
+    ["report"],
     ["repair"],
     ["seeds"],
     ["estimate"],

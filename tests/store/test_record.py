@@ -54,6 +54,14 @@ def test_a_record_says_where_and_when_its_response_came_from() -> None:
     )
 
 
+def test_how_long_an_answer_took() -> None:
+    response = ArchivedResponse("http://a.org/", 0.0, OK, b"", duration_s=12.3456)
+    assert "Orienteer-Duration: 12.3456" in lines_of(response)
+    assert page_of(response_record(response)).duration_s == 12.3456
+    assert page_of(response_record(response._replace(duration_s=0.0))).duration_s is None
+    assert page_of(response_record(response._replace(duration_s=0.0), {"Orienteer-Duration": "1e9"})).duration_s is None
+
+
 def test_what_is_not_known_is_not_said() -> None:
     names = {line.partition(":")[0] for line in lines_of(ArchivedResponse("http://a.org/", 0.0, OK, b""))}
     assert not names & {"WARC-IP-Address", "WARC-Protocol", "WARC-Truncated"}

@@ -23,6 +23,7 @@ PAGES = (
     "/crawl/now",
     "/map",
     "/outside",
+    "/report",
     "/compare",
     "/nothing",
 )

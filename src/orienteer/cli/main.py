@@ -42,6 +42,7 @@ _COMMANDS = {
     "replay": "replay:replay",
     "verify": "verify:verify",
     "certificate": "certificate:certificate",
+    "report": "report:report",
     "repair": "repair:repair",
     "seeds": "seeds:seeds",
     "estimate": "estimate:estimate",

@@ -81,13 +81,18 @@ def export(
     )
 
 
+def expect_outside(target: Path, folder: Path) -> None:
+    """Complain where something is to be written into the folder of a crawl, or in its place."""
+    home, real = folder.resolve(), target.resolve()
+    if real == home or home in real.parents or real in home.parents:
+        raise ExportError(f"{target}: in the crawl folder, or around it; choose a place outside of {folder}")
+
+
 def _target(folder: Path, chosen: Exporter, out: Path | None) -> Path:
     """Where the export goes; never into the crawl folder, where everything has its meaning."""
     home = folder.resolve()
     target = Path(home.name + chosen.suffixes[0]) if out is None else out
-    real = target.resolve()
-    if real == home or home in real.parents or real in home.parents:
-        raise ExportError(f"{target}: in the crawl folder, or around it; choose a place outside of {folder}")
+    expect_outside(target, folder)
     if not chosen.is_folder and not target.name.lower().endswith(chosen.suffixes):
         endings = ", ".join(chosen.suffixes)
         raise ExportError(f"{target}: the name of a {chosen.name} export must end in {endings}")

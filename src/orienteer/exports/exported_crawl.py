@@ -122,8 +122,8 @@ class ExportedCrawl:
     @cached_property
     def _is_there(self) -> Mask:
         """Whether a URL is on one of the hosts or sites asked for."""
-        hosts = {_host_in(name) for name in self._wanted.hosts}
-        sites = {site_of(_host_in(name)) for name in self._wanted.sites}
+        hosts = {host_in(name) for name in self._wanted.hosts}
+        sites = {site_of(host_in(name)) for name in self._wanted.sites}
         is_there = np.zeros(self._n_urls, np.bool_)
         start = 0
         for block in self.survey.url_blocks():
@@ -231,7 +231,7 @@ def known(values: NDArray[np.float64]) -> list[Any]:
     return [None if value != value else value for value in values.tolist()]
 
 
-def _host_in(name: str) -> str:
+def host_in(name: str) -> str:
     """The host that somebody names, be it by a URL of it."""
     url = canonical_url(name if "://" in name else f"http://{name}")
     if url is None:

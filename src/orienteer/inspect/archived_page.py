@@ -24,7 +24,7 @@ from orienteer.extract.page import MAX_TEXT_CHARS, Page
 from orienteer.processes.pool import Failed
 from orienteer.store.archive import Archive, Position
 
-_MAX_BYTES = 64 << 20  # more than any crawl keeps of a page
+MAX_BYTES = 64 << 20  # more than any crawl keeps of a page
 
 
 class Archived(NamedTuple):
@@ -76,7 +76,7 @@ def _as_sent(archive: Archive, page: Archived, with_blocks: bool, with_scores: b
     archived = archive.read(page.place)
     headers = Headers(archived.headers)
     try:
-        content = unpacked(archived.body, headers.get_all("content-encoding"), _MAX_BYTES)
+        content = unpacked(archived.body, headers.get_all("content-encoding"), MAX_BYTES)
     except BodyError:
         content = b""
     return read_page(

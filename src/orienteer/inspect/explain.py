@@ -182,7 +182,7 @@ def _facts_of_row(survey: DatabaseView, archive: Archive, row: PageRow) -> dict[
     if row.state in COUNTS_AS_FETCHED:
         facts["number"] = survey.n_in_states(COUNTS_AS_FETCHED, until=row.position)
     if row.outcome == Outcome.HOST_GIVEN_UP:
-        facts["host_trouble"] = _host_trouble(survey, row.id)
+        facts["host_trouble"] = host_trouble(survey, row.id)
     facts["revisits"] = survey.revisits(row.id)
     facts["walk"] = _first_walk(survey, row.id)
     facts["rendered"] = survey.rendered_page(row.id)
@@ -202,7 +202,7 @@ def _first_walk(database: DatabaseView, page: int) -> int | None:
     return entries.index(page) + 1 if page in entries else None
 
 
-def _host_trouble(survey: DatabaseView, page: int) -> str | None:
+def host_trouble(survey: DatabaseView, page: int) -> str | None:
     """What was noted when the page's host was given up."""
     host = int(seen_urls(survey).hosts[page])
     notes = [

@@ -35,7 +35,7 @@ def write_columns(
     `repeats` are the pages they repeat, themselves where they repeat none. `times` is when they were fetched;
     `n_by_way` are the pages that are read in each way.
     """
-    groups = _groups(pages, repeats)
+    groups = repetition_groups(pages, repeats)
     arrays: dict[str, Any] = {
         "pages": pages,
         "relevance": relevance,
@@ -112,7 +112,7 @@ def _named(database: Database, pages: NDArray[np.int64], groups: NDArray[np.int6
     return named
 
 
-def _groups(pages: NDArray[np.int64], repeats: NDArray[np.int64]) -> NDArray[np.int64]:
+def repetition_groups(pages: NDArray[np.int64], repeats: NDArray[np.int64]) -> NDArray[np.int64]:
     """The page at the end of each chain of repetitions: the first one that was seen."""
     n = int(max(pages.max(initial=-1), repeats.max(initial=-1))) + 1
     first = np.arange(n)

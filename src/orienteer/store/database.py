@@ -288,6 +288,13 @@ class Database(ShownTables):
         row = self._row("SELECT count(*) FROM unknown WHERE instr(why, ?) > 0", why)
         return 0 if row is None else int(row[0])
 
+    def pages_unknown_because(self, why: str) -> list[int]:
+        """The pages that have links that are not known for this reason, among others, in increasing order."""
+        if "unknown" in self.missing_tables:
+            return []
+        sql = "SELECT page FROM unknown WHERE instr(why, ?) > 0 ORDER BY page"
+        return [int(page) for (page,) in self._rows(sql, why)]
+
     def n_unarchived(self) -> int:
         """How many pages that were read are not in the archive."""
         sql = "SELECT count(*) FROM page WHERE state = ? AND outcome = ? AND archive_bytes IS NULL"

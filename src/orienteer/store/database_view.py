@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.failures import explained
-from orienteer.store.page_row import COLUMNS, PageRow
+from orienteer.store.history import expect_ids
+from orienteer.store.page_row import COLUMNS, PageRow, page_ids
 from orienteer.store.visits import VisitKind
 
 IMPORTED_TIMES = "imported_times"  # in the database: when the first and the last page came that were imported
@@ -92,6 +96,18 @@ class DatabaseView(Database):
         """All fetched pages and redirects, in the order they were done."""
         for rows in self._page_rows("state = ?", int(PageState.FETCHED)):
             yield from rows
+
+    def done_rows(self) -> Iterator[PageRow]:
+        """All pages that are done, whatever came of them, in the order they were done."""
+        for rows in self._page_rows("true"):
+            yield from rows
+
+    def known_otherwise(self) -> NDArray[np.uint32]:
+        """The pages that became known otherwise than by a link: those in sitemaps, and the feeds and translations that
+        pages name; a page may be there twice."""
+        with self._expecting_damage():
+            blobs = [blob for (blob,) in self._rows("SELECT pages FROM known ORDER BY position")]
+            return expect_ids(page_ids(blobs), self.n_urls())
 
     def _page_rows(self, where: str, *values: int | str) -> Iterator[list[PageRow]]:
         sql = f"SELECT {COLUMNS} FROM page WHERE {where} ORDER BY position"

@@ -30,6 +30,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from fastwarc.warc import WarcRecord, WarcRecordType
 
+DURATION = "Orienteer-Duration"  # a header of records: the seconds that the answer took
+
 _NO_MORE: Mapping[str, str] = {}
 _GZIP = 31  # zlib's number for: a gzip header, and the largest window
 _COMPRESSION_LEVEL = 2
@@ -41,6 +43,7 @@ _SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-diges
 # Two letters of base 32 for every ten bits.
 _BASE_32 = [a + b for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" for b in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"]
 
+_SECONDS = re.compile(r"\d{1,6}\.\d{4}")
 _NEWER_HTTP = re.compile(rb"\AHTTP/[23](?:\.\d)?(?=\s)")
 _TRANSFER_ENCODING = re.compile(rb"^Transfer-Encoding(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
 
@@ -60,6 +63,7 @@ class ArchivedResponse(NamedTuple):
     protocol: str = ""
     truncated: str | None = None
     body_sha1: bytes | None = None  # if it is known already
+    duration_s: float = 0.0  # from asking to the end of the answer; 0: not known
 
     @property
     def payload_sha1(self) -> bytes:
@@ -70,6 +74,7 @@ class ArchivedPage(NamedTuple):
     """A response as read back. The body is still content-coded; header values are Latin-1, which loses no byte.
 
     `payload_digest` is as the record states it, such as `sha1:` with letters of base 32; "" where it does not.
+    `duration_s` is how long the answer took; None where nobody noted that.
     """
 
     url: str
@@ -78,6 +83,7 @@ class ArchivedPage(NamedTuple):
     headers: list[tuple[str, str]]
     body: bytes
     payload_digest: str = ""
+    duration_s: float | None = None
 
     @property
     def raw_headers(self) -> bytes:
@@ -231,8 +237,13 @@ def _page_in(record: WarcRecord, kinds: tuple[WarcRecordType, ...]) -> ArchivedP
     headers = record.http_headers
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.items_bytes()]
     digest = record.headers.get("WARC-Payload-Digest") or ""
-    time = record.record_date.timestamp()
-    return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest)
+    time, duration_s = record.record_date.timestamp(), _seconds(record.headers.get(DURATION) or "")
+    return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest, duration_s)
+
+
+def _seconds(text: str) -> float | None:
+    """The seconds that a header states; None where it states none."""
+    return float(text) if _SECONDS.fullmatch(text) else None
 
 
 def _record_in(member: bytes) -> WarcRecord:
@@ -258,6 +269,8 @@ def _http_record(
         headers["WARC-IP-Address"] = response.address
     if response.protocol:
         headers["WARC-Protocol"] = response.protocol
+    if response.duration_s > 0:
+        headers[DURATION] = f"{response.duration_s:.4f}"
     for name, value in more.items():
         headers[name] = value
     return record

@@ -18,6 +18,7 @@ from orienteer.web.crawl_map import KeptMap
 from orienteer.web.crawl_watch import CrawlWatch
 from orienteer.web.icons import Icons
 from orienteer.web.index_making import IndexMaking
+from orienteer.web.kept_report import KeptReport
 from orienteer.web.pages import (
     api_docs,
     archived,
@@ -29,6 +30,7 @@ from orienteer.web.pages import (
     map,
     opensearch,
     outside,
+    report,
     search,
 )
 from orienteer.web.refusals import add_refusals
@@ -55,6 +57,7 @@ PAGES: tuple[Page, ...] = (
     crawl,
     changes,
     map,
+    report,
     outside,
     compare,
     certificate,
@@ -97,6 +100,7 @@ def crawl_app(
     app.state.watch = CrawlWatch(folder)
     app.state.index_making = IndexMaking.of_folder(folder)
     app.state.icons = Icons(crawl.archive)
+    app.state.report = KeptReport(folder, crawl.ending)
     return app
 
 

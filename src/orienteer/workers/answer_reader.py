@@ -192,4 +192,5 @@ def _response(answer: Fetched, digest: bytes | None) -> ArchivedResponse:
         address=answer.address,
         protocol=answer.protocol,
         body_sha1=digest if answer.content is answer.body else None,
+        duration_s=answer.duration_s,
     )

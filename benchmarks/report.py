@@ -1,0 +1,157 @@
+"""The broken links of a site report beside those that an independent link checker finds, on real documentation.
+
+Hosts of the 36 in the shared data are served on loopback, each crawled as a whole and checked by LinkChecker, which
+asks the same server through its proxy setting. It is a program under the GPL that is run as a tool where it is
+installed (`linkchecker` on the path); nothing of it is used here. It tells each broken address once, with one page
+where it stands and the words of the link there. Compared are the addresses, whether the report names that page, too
+(it does not where the address is that of a form or a style there, and is linked elsewhere), and the words.
+
+What only LinkChecker reports is looked up in the page by html.parser: it also asks for pictures, styles and scripts,
+which are no links, and for links marked nofollow, which the crawl does not follow.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+from benchmarks.measure import machine, table
+from orienteer.fake_web.page_site import PageSite
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import RequestHeaders
+from orienteer.live.session import live_crawl
+from orienteer.report.finding import SiteReport
+from orienteer.report.site_report import site_report
+from orienteer.url import canonical_url
+
+ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
+HOSTS = ("lxml.de", "docutils.sourceforge.io", "xmlsoft.org", "flask.palletsprojects.com", "tomcat.apache.org")
+PROGRAM = "linkchecker"
+_SETTINGS = "[checking]\nmaxrequestspersecond=1000\n"
+_LINKING = ("a", "area", "frame", "iframe")
+_RELATIONS = {"canonical", "next", "prev"}
+
+Places = dict[str, str]  # the words of a link, by the page it stands on
+
+
+class Found(NamedTuple):
+    """Broken addresses with where they are linked, and how long it took."""
+
+    broken: dict[str, Places]
+    wall_s: float
+
+
+def run() -> str:
+    if not ARCHIVE.exists():
+        return f"The real pages are not here: {ARCHIVE.name}\n"
+    if shutil.which(PROGRAM) is None:
+        return f"{PROGRAM} is not on the path.\n"
+    site = PageSite(ARCHIVE)
+    rows, unexplained = [], []
+    with FakeWeb(site) as web, tempfile.TemporaryDirectory() as folder:
+        for host in HOSTS:
+            report, ours = _reported(web, host, Path(folder))
+            theirs = _checked(web, host, Path(folder))
+            reasons = {
+                url: _why_only_theirs(site, url, theirs.broken[url]) for url in theirs.broken.keys() - ours.broken
+            }
+            rows.append(_row(host, report, ours, theirs, list(reasons.values())))
+            unexplained += [f"only in the report: {url}" for url in sorted(ours.broken.keys() - theirs.broken)]
+            unexplained += [f"only by LinkChecker: {url}" for url, why in sorted(reasons.items()) if not why]
+    headings = ["host", "pages", "links checked", "report", "LinkChecker", "both", "same place", "same words",
+                "only the report", "only LinkChecker", "of these parts", "of these nofollow", "unexplained", "report s",
+                "LinkChecker s"]  # fmt: skip
+    rest = "\n".join(["Unexplained, the first ones:\n", *(f"    {line}" for line in unexplained[:20]), ""])
+    return f"{machine('turbohtml')}\n\n{table(headings, rows)}\n{rest if unexplained else 'Nothing is unexplained.'}\n"
+
+
+def _row(host: str, report: SiteReport, ours: Found, theirs: Found, reasons: list[str]) -> list[str]:
+    both = ours.broken.keys() & theirs.broken.keys()
+    n_only_ours = len(ours.broken) - len(both)
+    placed = [url for url in both if theirs.broken[url].keys() <= ours.broken[url].keys()]
+    n_words = sum(_same_words(ours.broken[url], theirs.broken[url]) for url in placed)
+    numbers = [report.n_pages, report.n_checked, len(ours.broken), len(theirs.broken), len(both), len(placed), n_words,
+               n_only_ours, len(reasons), reasons.count("part"), reasons.count("nofollow"),
+               reasons.count("") + n_only_ours]  # fmt: skip
+    return [host, *(f"{number:,}" for number in numbers), f"{ours.wall_s:.1f}", f"{theirs.wall_s:.1f}"]
+
+
+def _same_words(ours: Places, theirs: Places) -> bool:
+    """LinkChecker cuts long words off."""
+    for page, words in theirs.items():
+        wanted = " ".join(words.split())[:40]
+        if all(" ".join(told.split())[:40] != wanted for told in ours[page].split(" / ")):
+            return False
+    return True
+
+
+def _reported(web: FakeWeb, host: str, folder: Path) -> tuple[SiteReport, Found]:
+    began = time.monotonic()
+    settings = {
+        "crawl": {"robots": False, "workers": 8, "processes": 1},
+        "politeness": {"delay_s": 0.0, "connections": 8},
+        "fetch": {"connect_to": web.address},
+        "render": {"mode": "never"},
+    }
+    live_crawl(f"http://{host}/", folder / host, scope="host", settings=settings)
+    report = site_report(folder / host, most_places=None)
+    broken = {
+        finding.url: {place.url: place.words or "" for place in finding.places} for finding in report.findings["broken"]
+    }
+    return report, Found(broken, time.monotonic() - began)
+
+
+def _checked(web: FakeWeb, host: str, folder: Path) -> Found:
+    began = time.monotonic()
+    settings = folder / "linkcheckerrc"
+    settings.write_text(_SETTINGS)
+    command = [PROGRAM, "-f", str(settings), "--no-robots", "--no-status", "-o", "csv", "-t", "4", "--ignore-url",
+               f"^(?!http://{host}/)", f"http://{host}/"]  # fmt: skip
+    environment = os.environ | {"http_proxy": f"http://{web.address}", "no_proxy": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    lines = [line for line in done.stdout.splitlines(keepends=True) if not line.startswith("#")]
+    broken: dict[str, Places] = {}
+    for row in csv.DictReader(io.StringIO("".join(lines)), delimiter=";"):
+        page = canonical_url(row["parentname"] or "")
+        if row["valid"] == "False" and page is not None:
+            url = canonical_url(row["urlname"], row["base"] or page)  # without its fragment, before any redirect
+            if url is not None:
+                broken.setdefault(url, {})[page] = row["name"] or ""
+    return Found(broken, time.monotonic() - began)
+
+
+def _why_only_theirs(site: PageSite, wanted: str, places: Places) -> str:
+    """What the pages say where an address stands: "part", "nofollow", or "" for a link that should have been told."""
+    reasons: set[str] = set()
+    for page in places:
+        parts = urlsplit(page)
+        answer = site.answer(parts.netloc, parts.path or "/", RequestHeaders(b""))
+        reader = _References(page)
+        reader.feed(answer.body if isinstance(answer.body, str) else answer.body.decode("utf-8", "replace"))
+        reasons |= {why for url, why in reader.found if url == wanted}
+    return "" if "link" in reasons or not reasons else "nofollow" if "nofollow" in reasons else "part"
+
+
+class _References(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str | None, str]] = []
+        self._page = page
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        relations = set(values.get("rel", "").lower().split())
+        is_link = tag in _LINKING or (tag == "link" and relations & _RELATIONS)
+        why = "nofollow" if "nofollow" in relations else "link" if is_link else "part"
+        for name in ("href", "src", "data", "action", "cite", "longdesc", "background"):
+            if name in values:
+                self.found.append((canonical_url(urldefrag(urljoin(self._page, values[name])).url), why))
