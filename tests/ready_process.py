@@ -163,10 +163,56 @@ class _ReadyChild(subprocess.Popen[bytes]):
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
+class _ForkedChild(subprocess.Popen[bytes]):
+    """The process of a `Child` of a command that was forked: forked from it in turn, as long as it has but one thread.
+    With more of them, who knows what they hold just now; then it is started as ever."""
+
+    def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
+        descriptors, environment, pipes = others[3], others[5], others[9:15]
+        if len(os.listdir("/proc/self/task")) > 1:
+            return super()._execute_child(args, *others)  # type: ignore[misc]
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                _become_a_child(environment, [pipes[0], pipes[3], pipes[5], *descriptors])
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+def _become_a_child(environment: dict[str, str], streams: list[int]) -> None:
+    """Of its parent nothing is left that a new process would not have, but for what is imported."""
+    gc.freeze()
+    atexit._clear()
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setsid()
+    _prctl(_PR_SET_NAME, CHILD_NAME)
+    channel = os.dup(streams[3])  # a number that the three below do not take
+    for number, stream in enumerate(streams[:3]):
+        os.dup2(stream, number)
+    os.closerange(3, channel)
+    os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
+    _run_child(environment, channel)
+
+
+def _run_child(environment: dict[str, str], channel: int) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
+    with _ending_quickly():
+        child._run(channel)
+
+
 @contextmanager
-def ready_children() -> Iterator[None]:
+def ready_children(by: type[subprocess.Popen[bytes]] = _ReadyChild) -> Iterator[None]:
     """Each `Child` of this process has a process of its own, as ever, but none that begins with importing."""
-    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": _ReadyChild})
+    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": by})
     with patch.object(child, "subprocess", like_subprocess):
         yield
 
@@ -279,11 +325,12 @@ def _become(message: list[Any], streams: list[int], connection: socket.socket) -
     try:
         _take_over(folder, streams)
         os.environ["COLUMNS"] = columns
-        if arguments == ["--page"]:
-            _run_page()
-            code = 0
-        else:
-            code = _run_command(adapted(arguments, address) if address else arguments)
+        with ready_children(_ForkedChild):
+            if arguments == ["--page"]:
+                _run_page()
+                code = 0
+            else:
+                code = _run_command(adapted(arguments, address) if address else arguments)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -316,12 +363,11 @@ def _become_an_orphan(
     connection.send(str(os.getpid()).encode())
     connection.close()
     _take_over(folder, streams[:3])
+    if arguments == [_CHILD]:
+        return _run_child(environment, streams[3])
     os.environ.clear()
     os.environ.update(environment)
-    with _ending_quickly():
-        if arguments == [_CHILD]:
-            sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
-            return child._run(streams[3])
+    with _ending_quickly(), ready_children(_ForkedChild):
         sys.path[0] = folder
         module, *sys.argv[1:] = arguments
         runpy.run_module(module, run_name="__main__", alter_sys=True)
