@@ -37,6 +37,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from orienteer.extract.documents import limited
 from orienteer.processes import child
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +48,7 @@ _PROCESS = "--process"  # the first argument where a process of its own is wante
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
+_OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # of Linux
 
 _CLIENT = """#!{python} -IS
@@ -187,6 +189,9 @@ def _become_a_child(environment: dict[str, str], streams: list[int]) -> None:
     """Of its parent nothing is left that a new process would not have, but for what is imported."""
     gc.freeze()
     atexit._clear()
+    _OF_THE_PARENT.append(limited._reader)
+    limited._reader = limited.LimitedReader()
+    atexit.register(limited._reader.close)
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
