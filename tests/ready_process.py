@@ -37,6 +37,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from rich.live import _RefreshThread
+
 from orienteer.extract.documents import limited
 from orienteer.processes import child
 
@@ -166,12 +168,13 @@ class _ReadyChild(subprocess.Popen[bytes]):
 
 
 class _ForkedChild(subprocess.Popen[bytes]):
-    """The process of a `Child` of a command that was forked: forked from it in turn, as long as it has but one thread.
-    With more of them, who knows what they hold just now; then it is started as ever."""
+    """The process of a `Child` of a command that was forked: forked from it in turn, as long as it has but one thread,
+    or one more that draws a progress bar. Of others, who knows what they hold just now; then it is started as ever."""
 
     def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
         descriptors, environment, pipes = others[3], others[5], others[9:15]
-        if len(os.listdir("/proc/self/task")) > 1:
+        threads = [thread for thread in threading.enumerate() if not isinstance(thread, _RefreshThread)]
+        if len(threads) > 1 or len(os.listdir("/proc/self/task")) > threading.active_count():
             return super()._execute_child(args, *others)  # type: ignore[misc]
         self.pid = os.fork()
         if self.pid == 0:
@@ -203,6 +206,8 @@ def _become_a_child(environment: dict[str, str], streams: list[int]) -> None:
         os.dup2(stream, number)
     os.closerange(3, channel)
     os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
+    _OF_THE_PARENT.append((sys.stdin, sys.stdout, sys.stderr))  # another thread may have been writing
+    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
     _run_child(environment, channel)
 
 

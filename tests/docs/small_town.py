@@ -1,6 +1,6 @@
 """The town of the demo with a fifth of its pages: enough for every block of the documents to print what it shows.
 
-    python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments, in a process of its own
+python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments, in a process of its own
 """
 
 from __future__ import annotations
