@@ -37,6 +37,9 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from rich.live import _RefreshThread
+
+from orienteer.extract.documents import limited
 from orienteer.processes import child
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +50,7 @@ _PROCESS = "--process"  # the first argument where a process of its own is wante
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
+_OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # of Linux
 
 _CLIENT = """#!{python} -IS
@@ -163,10 +167,62 @@ class _ReadyChild(subprocess.Popen[bytes]):
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
+class _ForkedChild(subprocess.Popen[bytes]):
+    """The process of a `Child` of a command that was forked: forked from it in turn, as long as it has but one thread,
+    or one more that draws a progress bar. Of others, who knows what they hold just now; then it is started as ever."""
+
+    def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
+        descriptors, environment, pipes = others[3], others[5], others[9:15]
+        threads = [thread for thread in threading.enumerate() if not isinstance(thread, _RefreshThread)]
+        if len(threads) > 1 or len(os.listdir("/proc/self/task")) > threading.active_count():
+            return super()._execute_child(args, *others)  # type: ignore[misc]
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                _become_a_child(environment, [pipes[0], pipes[3], pipes[5], *descriptors])
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+def _become_a_child(environment: dict[str, str], streams: list[int]) -> None:
+    """Of its parent nothing is left that a new process would not have, but for what is imported."""
+    gc.freeze()
+    atexit._clear()
+    _OF_THE_PARENT.append(limited._reader)
+    limited._reader = limited.LimitedReader()
+    atexit.register(limited._reader.close)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setsid()
+    _prctl(_PR_SET_NAME, CHILD_NAME)
+    channel = os.dup(streams[3])  # a number that the three below do not take
+    for number, stream in enumerate(streams[:3]):
+        os.dup2(stream, number)
+    os.closerange(3, channel)
+    os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
+    _OF_THE_PARENT.append((sys.stdin, sys.stdout, sys.stderr))  # another thread may have been writing
+    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
+    _run_child(environment, channel)
+
+
+def _run_child(environment: dict[str, str], channel: int) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
+    with _ending_quickly():
+        child._run(channel)
+
+
 @contextmanager
-def ready_children() -> Iterator[None]:
+def ready_children(by: type[subprocess.Popen[bytes]] = _ReadyChild) -> Iterator[None]:
     """Each `Child` of this process has a process of its own, as ever, but none that begins with importing."""
-    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": _ReadyChild})
+    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": by})
     with patch.object(child, "subprocess", like_subprocess):
         yield
 
@@ -279,11 +335,12 @@ def _become(message: list[Any], streams: list[int], connection: socket.socket) -
     try:
         _take_over(folder, streams)
         os.environ["COLUMNS"] = columns
-        if arguments == ["--page"]:
-            _run_page()
-            code = 0
-        else:
-            code = _run_command(adapted(arguments, address) if address else arguments)
+        with ready_children(_ForkedChild):
+            if arguments == ["--page"]:
+                _run_page()
+                code = 0
+            else:
+                code = _run_command(adapted(arguments, address) if address else arguments)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -316,12 +373,11 @@ def _become_an_orphan(
     connection.send(str(os.getpid()).encode())
     connection.close()
     _take_over(folder, streams[:3])
+    if arguments == [_CHILD]:
+        return _run_child(environment, streams[3])
     os.environ.clear()
     os.environ.update(environment)
-    with _ending_quickly():
-        if arguments == [_CHILD]:
-            sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
-            return child._run(streams[3])
+    with _ending_quickly(), ready_children(_ForkedChild):
         sys.path[0] = folder
         module, *sys.argv[1:] = arguments
         runpy.run_module(module, run_name="__main__", alter_sys=True)

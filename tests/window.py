@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import shutil
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = (
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+    "headless_shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+)
 
 
 def browser_path() -> str | None:

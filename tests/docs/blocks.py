@@ -82,7 +82,9 @@ def missing_line(expected: list[str], output: str, any_numbers: bool = False) ->
         if words in ("", "…"):
             continue
         text = ".*".join(re.escape(part) for part in re.split(r"\s*…\s*", words))
-        pattern = re.compile(_NUMBER.sub(lambda _: r"[\d,.]*\d", text) if any_numbers else text)
+        if any_numbers:
+            text = re.sub(r"\bMB\b", "[kM]B", _NUMBER.sub(lambda _: r"[\d,.]*\d", text))
+        pattern = re.compile(text)
         found = next((k for k in range(at, len(printed)) if pattern.fullmatch(printed[k])), None)
         if found is None:
             return line

@@ -16,8 +16,8 @@ NAME = "example.org"
 
 
 class ExampleSite(Site):
-    def __init__(self) -> None:
-        self._town = CommunitySite()
+    def __init__(self, town: CommunitySite) -> None:
+        self._town = town
 
     def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
         name = HALL if host == NAME else host.replace(NAME, TOWN)

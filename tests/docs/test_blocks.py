@@ -15,6 +15,7 @@ from orienteer.fake_web.server import FakeWeb
 from tests.docs.blocks import Document, document, missing_line
 from tests.docs.example_site import ExampleSite
 from tests.docs.page_runner import PageRunner
+from tests.docs.small_town import small_town
 from tests.ready_process import ready
 
 pytestmark = pytest.mark.long
@@ -40,7 +41,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     folder = tmp_path_factory.mktemp("shop")
     tools = folder / "bin"
     tools.mkdir()
-    with FakeWeb(ExampleSite()) as web:
+    with FakeWeb(ExampleSite(small_town())) as web:
         (tools / "orienteer").write_text(ready().client(web.address))
         (tools / "orienteer").chmod(0o755)
         with PageRunner(folder, tools) as runner:

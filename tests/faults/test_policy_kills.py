@@ -21,9 +21,9 @@ from orienteer.policies.policy import POLICIES
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import random_web
 from tests.docs.how_to_policy import NAME, clone, policy_file
-from tests.faults.crawl_process import CrawlCommand
+from tests.faults.crawl_process import CrawlProcess
 from tests.faults.gate import Gate
-from tests.live.live_crawls import Told, hub, renumbered
+from tests.live.live_crawls import Told, crawled, hub, renumbered
 
 N_BEFORE = 30  # pages in the checkpoint
 N_KILLS = 2
@@ -68,21 +68,17 @@ def test_a_policy_in_one_file_survives_kills(
     site = GraphSite(random_web(rng, 300, 5.0, with_hosts=True))
     gate = Gate(site)
     folder, scratch = tmp_path / "parts", tmp_path / "scratch"
-    tables = {"crawl": {"robots": False, "workers": 1, "commit_every_s": 0.01}}
+    named: dict[str, Any] = {"policy": NAME, "settings": {"crawl": {"workers": 1, "commit_every_s": 0.01}}}
     with FakeWeb(gate) as web:
-
-        def command(place: Path, *options: object) -> CrawlCommand:
-            return CrawlCommand(web.address, [hub(site)], place, "--policy", NAME, *options, **tables)
-
-        command(tmp_path / "whole").run()
-        command(folder, "--budget", N_BEFORE).run()
+        crawled(web, hub(site), tmp_path / "whole", **named)
+        crawled(web, hub(site), folder, budget=N_BEFORE, **named)
         policy, n_told = resumed(folder, scratch, kind, monkeypatch)
         assert n_told == 0, "all of it came from the checkpoint"
         assert len(policy._distance) > N_BEFORE
         for _ in range(N_KILLS):
             n_before = len(Told(folder).order)
             gate.close_after(25)
-            with command(folder, "--budget", 100_000).started() as process:
+            with CrawlProcess([folder, "--quiet", "--budget", 100_000]) as process:
                 gate.kill_at(process)
             gate.open()
             n_done = len(Told(folder).order)
@@ -90,7 +86,8 @@ def test_a_policy_in_one_file_survives_kills(
             policy, n_told = resumed(folder, scratch, kind, monkeypatch)
             assert n_told == n_done - N_BEFORE, "the rest is told, the beginning comes from the checkpoint"
         assert len(Told(folder).order) > N_BEFORE
-        command(folder, "--budget", 100_000).run(code=3)
+        with CrawlProcess([folder, "--quiet", "--budget", 100_000]) as process:
+            assert process.ended() == (3, "")
     told = Told(folder)
     assert len(told.order) > N_BEFORE + 25
     assert told.order == Told(tmp_path / "whole").order

@@ -139,6 +139,7 @@ def test_the_crawl_is_the_same_without_them(tmp_path: Path, policy: str) -> None
     assert proved[0] == pytest.approx(proved[1], abs=1e-6)  # it is settled now and then, whenever that is
 
 
+@pytest.mark.usefixtures("ready_child_processes")
 def test_two_processes_keep_the_same(tmp_path: Path) -> None:
     with FakeWeb(site()) as web:
         tables = settings(processes=2, workers=8)

@@ -124,12 +124,13 @@ def only_one(mark: Path) -> Iterator[Callable[[int], int]]:
 
 
 def children(parent: int) -> list[int]:
-    """The processes that another one has started as `Child`; not the one of this process that reads documents, which
-    waits for more of them."""
+    """The processes that another one has started as `Child`, and that live; not the one of this process that reads
+    documents, which waits for more of them."""
     apart, found = limited._reader._child, []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):  # it has just ended
-            is_child = int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent
+            state, parent_of_it = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            is_child = int(parent_of_it) == parent and state != "Z"
             is_named = (folder / "comm").read_bytes().strip() == CHILD_NAME
             if is_child and (is_named or b"orienteer.processes.child" in (folder / "cmdline").read_bytes()):
                 found.append(int(folder.name))

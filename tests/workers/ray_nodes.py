@@ -52,8 +52,9 @@ class RayNodes:
 def _serve(channel: Connection, client_port: int | None) -> None:
     from ray.cluster_utils import Cluster
 
-    room = {"num_cpus": 1, "object_store_memory": 80 << 20}
-    head = room | {"include_dashboard": False}
+    # Without what nobody asks here: each of Ray's services takes a second to start.
+    room = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
+    head = room | {"include_dashboard": False, "no_monitor": True}
     if client_port is not None:
         head["ray_client_server_port"] = client_port
     cluster = Cluster(initialize_head=True, head_node_args=head)
