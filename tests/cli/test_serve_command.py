@@ -66,6 +66,8 @@ def test_a_port_that_is_taken_leaves_the_next(folder: Path) -> None:
 def test_what_cannot_be_served_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
     wrong: dict[str, list[object]] = {
         "no such crawl folder": [tmp_path / "nothing"],
+        "--library and --allow-private are for a library": [folder, "--library", tmp_path],
+        "--compare needs the crawl folder": ["--compare", folder],
         "--host 0.0.0.0 can be reached from other machines: give --token T": [folder, "--host", "0.0.0.0"],
         "--host :: can be reached": [folder, "--host", "::"],
         "--token is empty": [folder, "--token", " "],
