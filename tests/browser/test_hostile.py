@@ -14,13 +14,16 @@ from tests.web.live_server import served
 
 # What a template may have put into the content of a page; all else came from elsewhere.
 OUR_ELEMENTS = {
-    "A", "BDI", "BUTTON", "CODE", "DD", "DETAILS", "DIV", "DL", "DT", "FORM", "H1", "H2", "INPUT", "LABEL", "LI",
-    "MARK", "NAV", "OL", "P", "Q", "SPAN", "SUMMARY", "TABLE", "TBODY", "TD", "TH", "THEAD", "TR", "UL",
+    "A", "ASIDE", "BDI", "BUTTON", "CODE", "DD", "DETAILS", "DIV", "DL", "DT", "FORM", "H1", "H2", "H3", "IMG", "INPUT",
+    "KBD", "LABEL", "LI", "MARK", "NAV", "OL", "P", "Q", "SECTION", "SPAN", "SUMMARY", "TABLE", "TBODY", "TD", "TH",
+    "THEAD", "TR", "UL",
 }  # fmt: skip
 OUR_ATTRIBUTES = {
-    "action", "aria-current", "aria-describedby", "aria-hidden", "aria-label", "autocomplete", "autofocus", "class",
-    "for", "href", "hx-get", "hx-push-url", "hx-target", "id", "maxlength", "method", "name", "open", "placeholder",
-    "rel", "role", "scope", "spellcheck", "start", "tabindex", "title", "type", "value",
+    "action", "alt", "aria-activedescendant", "aria-autocomplete", "aria-controls", "aria-current", "aria-describedby",
+    "aria-expanded", "aria-hidden", "aria-keyshortcuts", "aria-label", "aria-labelledby", "autocomplete", "autofocus",
+    "class", "data-complete", "for", "height", "hidden", "href", "hx-get", "hx-push-url", "hx-target", "id", "loading",
+    "maxlength", "method", "name", "open", "placeholder", "rel", "role", "scope", "spellcheck", "src", "start",
+    "tabindex", "title", "type", "value", "width",
 }  # fmt: skip
 LOOK = """() => {
   const all = [...document.querySelectorAll("main *")];
@@ -31,7 +34,9 @@ LOOK = """() => {
     protocols: [...new Set([...document.querySelectorAll("a[href]")].map(a => a.protocol))],
     forms: [...document.forms].map(f => f.action),
     scripts: [...document.scripts].map(s => s.src),
-    bases: document.querySelectorAll("base, link:not([href^='/static/']), meta[http-equiv], style").length,
+    bases: document.querySelectorAll(
+      "base, link:not([href^='/static/']):not([href='/opensearch.xml']), meta[http-equiv], style").length,
+    images: [...document.images].map(i => i.src),
     width: document.documentElement.scrollWidth - window.innerWidth,
   };
 }"""
@@ -57,6 +62,7 @@ def assert_harmless(page: Page, address: str) -> None:
     assert all(action.startswith(address) for action in seen["forms"])
     assert all(script.startswith(address + "/static/") for script in seen["scripts"])
     assert seen["bases"] == 0
+    assert all(image.startswith(f"{address}/icon?host=") for image in seen["images"])
     assert seen["width"] <= 0
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_all_pages import findings
 from tests.web.small_crawl import CHARTS
+from tests.web.small_library import OTHER, make_library, served_library
 
 TITLES = ".results h2"
 
@@ -239,3 +241,20 @@ def test_the_first_page_leads_on(page: Page) -> None:
     page.goto("/")
     page.locator(".facets").get_by_role("link", name="library.harbour.test").click()
     expect(page.get_by_role("status")).to_have_text(re.compile("11 pages found"))
+
+
+def test_several_crawls_at_once(browser: Browser, small_crawl: Path, tmp_path: Path) -> None:
+    library = make_library(tmp_path / "crawls", small_crawl)
+    with served_library(library) as (client, _), browser.new_context(base_url=str(client.base_url)) as context:
+        page = context.new_page()
+        page.goto("/search")
+        page.get_by_label(OTHER).check()
+        page.get_by_role("combobox").fill("old s")
+        expect(page.get_by_role("option").last).to_have_text(re.compile("^Old sea charts"))
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        first = page.locator(".results > li").first
+        expect(first.locator("h2")).to_have_text("Old sea charts")
+        expect(first.locator(".from")).to_have_text(f"in {OTHER}")
+        expect(page.get_by_label(OTHER)).to_be_checked()
+        assert findings(page) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +48,9 @@ class Everything(Vocabulary):
     def __init__(self) -> None:
         self.ways = ("en", "de", "plain")
         self.has_added = True
+
+    def weight(self, name: str, words: Sequence[str]) -> float:
+        return 1.0
 
     def is_title(self, name: str) -> bool:
         return False

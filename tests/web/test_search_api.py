@@ -86,7 +86,7 @@ def test_an_index_is_made_at_the_push_of_a_button(small_crawl: Path, tmp_path: P
     with served(folder) as address, client_of(address) as client:
         none = client.get("/", params={"q": "sea"})
         assert none.status_code == 200
-        assert "there is no search index yet" in none.text
+        assert "There is no search index yet." in none.text
         assert '<form action="/index" method="post"><button class="main">Make the index' in none.text
         assert client.get("/api/search", params={"q": "sea"}).status_code == 409
         assert client.get("/api/complete", params={"q": "sea"}).status_code == 409
@@ -129,6 +129,19 @@ def test_an_index_that_is_not_current_has_a_button(small_crawl: Path, tmp_path: 
             assert "Update the index" in page.text
             assert 'action="/index"' in page.text
             assert "Refresh" not in page.headers
+
+
+def test_an_index_that_cannot_be_read_is_rebuilt(small_crawl: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "torn"
+    shutil.copytree(small_crawl, folder)
+    (folder / "index" / "pages.db").write_bytes(b"no database")
+    with served(folder) as address, client_of(address) as client:
+        page = client.get("/").text
+        assert "damaged" in page
+        assert 'action="/index?rebuild=true"' in page
+        assert client.post("/index?rebuild=true").status_code == 303
+        wait_until(lambda: "Refresh" not in client.get("/").headers)
+        assert "Search 52 pages" in client.get("/").text
 
 
 def test_facets_are_links_that_narrow_and_are_removed(client: httpx.Client) -> None:

@@ -44,6 +44,6 @@ class IndexMaking:
             return MakingNow(True, None, None)
         return MakingNow(False, None, None if last is None or last.state not in ("failed", "killed") else last.line)
 
-    def start(self) -> None:
+    def start(self, rebuild: bool = False) -> None:
         """Begin; LibraryError where somebody has."""
-        self._jobs.start(KIND, self._crawl, {})
+        self._jobs.start(KIND, self._crawl, {"rebuild": True} if rebuild else {})

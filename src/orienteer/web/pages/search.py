@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.search.completion import Suggestion
+from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.query import MAX_QUERY_CHARS
 from orienteer.search.search_index import MAX_RESULTS, Results, SearchIndex
 from orienteer.web.found_in_words import DEFAULT, N_OPEN, N_SHOWN, ORDERS, day_of, in_words, shown_facets
@@ -71,6 +72,7 @@ def search_page(
             values["pictured"] = crawl.archive.have_views([hit.url for hit in values["results"].hits])
     except CrawlFolderError as error:
         values |= {"n_pages": 0, "has_global_rank": False, "is_current": True, "line": str(error)}
+        values["is_damaged"] = (index_folder(crawl.path) / TEXTS).exists()
     if values["line"] or not values["is_current"]:
         values["making"] = _index_making(request).now()
     answer = render(request, "_parts/found.html" if wants_part(request) and q else "search.html", **values)
@@ -80,9 +82,9 @@ def search_page(
 
 
 @router.post("/index", include_in_schema=False)
-def make_index(request: Request) -> RedirectResponse:
+def make_index(request: Request, rebuild: bool = False) -> RedirectResponse:
     """Make the index, or bring it up to date, in a process of its own."""
-    _index_making(request).start()
+    _index_making(request).start(rebuild)
     return RedirectResponse(root_of(request) + "/", 303)
 
 

@@ -80,7 +80,7 @@
     const { signal } = asking;
     const address = new URL(source, location.href);
     address.searchParams.set("q", typed);
-    for (const box of form.querySelectorAll("input[name=crawl]:checked")) address.searchParams.append("crawl", box.value);
+    for (const box of form.elements) if (box.name === "crawl" && box.checked) address.searchParams.append("crawl", box.value);
     try {
       const answer = await fetch(address, { signal, headers: { Accept: "application/json" } });
       if (!answer.ok) return close();
