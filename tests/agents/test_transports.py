@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,9 @@ TOOLS = {"crawls", "search", "read_page", "page_links", "coverage"}
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    anyio.run(work)
+    """In a thread of its own: a browser of other tests may have a loop in this one."""
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(anyio.run, work).result()
 
 
 async def asks_everything(client: Client) -> None:
@@ -97,7 +100,7 @@ def served(crawls: AgentCrawls) -> Iterator[str]:
 
 
 def test_over_http(crawls: AgentCrawls) -> None:
-    async def work(address: str) -> None:
+    async def work() -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=600, trust_env=False) as http,
@@ -106,7 +109,7 @@ def test_over_http(crawls: AgentCrawls) -> None:
             await asks_everything(client)
 
     with served(crawls) as address:
-        anyio.run(work, address)
+        run(work)
 
 
 @pytest.mark.parametrize(
