@@ -35,7 +35,7 @@ DOCS = Path(__file__).parent
 PORT = 8642
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDE, NARROW = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=800)
-N_COLOURS = 128  # of a picture: a page has few, and so the file is small
+N_COLOURS = 256  # of a picture: a page has few, and so the file is small
 
 
 class Picture(NamedTuple):
@@ -69,7 +69,6 @@ IN_DOCS = {
     "search.png": ("search", "wide-light"),
     "crawl.png": ("status", "wide-light"),
     "map.png": ("map", "wide-light"),
-    "map-dark.png": ("map", "wide-dark"),
     "outside.png": ("outside", "wide-light"),
     "crawl-phone.png": ("status", "narrow-dark"),
 }
@@ -120,7 +119,11 @@ def _picture(browser: Browser, address: str, target: str, kind: str) -> bytes:
 def _small(png: bytes) -> bytes:
     """The same with fewer colours."""
     found = io.BytesIO()
-    few = Image.open(io.BytesIO(png)).convert("RGB").quantize(N_COLOURS, dither=Image.Dither.NONE)
+    few = (
+        Image.open(io.BytesIO(png))
+        .convert("RGB")
+        .quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
     few.save(found, "PNG", optimize=True)
     return found.getvalue()
 
