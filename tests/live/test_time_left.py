@@ -80,7 +80,7 @@ def test_walks_are_sure_before_it_is_proved() -> None:
     sooner, later = outlook.left(measured), outlook.left(proved)
     assert sooner is not None
     assert later is not None
-    assert sooner == pytest.approx(100 * math.log2(1 / 0.05) - 200), "a fifth of what is not proved is missing"
+    assert sooner == pytest.approx(100 * math.log2(1 / 0.055) - 200), "a fifth of what is not proved is missing"
     assert sooner < later
 
 

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.proved import percent
 from orienteer.inspect.folder_status import FolderWatcher
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
@@ -59,6 +60,9 @@ def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
     assert now["stopped"] == f"goal not reached: {reached}, but 99.999 % of everything cannot be proved"
     assert now["impossible"].startswith("99.999 % cannot be proved: up to ")
     assert now["lower"] <= now["upper"]
+    assert now["result"].startswith(f"{percent(now['lower'])} proved; no known page left out; what is blocked or not")
+    assert now["result"].endswith(f"can cost {percent(1 - now['lower'], up=True)} at most")
+    assert now["fetching"] == []
     assert {error["kind"]: error["n_blocked"] for error in now["errors"]}["robots.txt"] == 1
     assert {error["kind"]: error["n_failed"] for error in now["errors"]}["http 404"] == 1
     assert {host["host"] for host in now["hosts"]} == {

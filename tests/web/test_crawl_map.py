@@ -147,3 +147,18 @@ def test_a_folder_without_a_crawl_is_refused(tmp_path: Path) -> None:
     (tmp_path / "crawl" / "crawl.db").unlink()
     with pytest.raises(Exception, match="crawl.db"):
         KeptMap(tmp_path / "crawl").current()
+
+
+def test_what_is_known_and_not_fetched_is_counted_by_region(small: CrawlMap) -> None:
+    shares = {name: small.fetched_share(region) for region, name in enumerate(small.names)}
+    assert small.n_others.sum() == 1, "what robots.txt forbids; the dead link leads to no page"
+    assert shares.pop("museum.harbour.test") < 1
+    assert set(shares.values()) == {1.0}
+
+
+def test_the_parts_of_one_host_are_counted_too() -> None:
+    urls = UrlTable.of(["http://a.org/", "http://a.org/b/1", "http://a.org/b/2"])
+    graph = LinkGraph.from_links(3, [0, 0], [1, 2])
+    others = UrlTable.of(["http://a.org/b/3", "http://a.org/c", "http://elsewhere.org/b/4"])
+    found = CrawlMap.of_graph(graph, urls, 0, others, stands_for=2)
+    assert dict(zip(found.names, found.n_others.tolist(), strict=True)) == {"/": 2, "/b/": 2}

@@ -1,0 +1,179 @@
+"""Takes pictures of every page, wide and narrow, light and dark, on the demo town: `python docs/pictures.py FOLDER`.
+
+The town is served and crawled on this machine; nothing leaves it. With `--docs` only those are taken that the
+documentation shows, and they take the place of the old ones. A new page is one line in PAGES.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+from typing import NamedTuple
+
+from PIL import Image
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
+
+import orienteer as ori
+from orienteer.around.estimate import live_estimate
+from orienteer.around.rounds import EstimateSettings
+from orienteer.fake_web.community.addresses import HOME
+from orienteer.fake_web.community.site import CommunitySite, seen_at
+from orienteer.fake_web.server import FakeWeb
+from orienteer.live.session import live_crawl
+from orienteer.web.app import create_app
+from orienteer.web.server import PageServer, listening, listening_beside
+
+DOCS = Path(__file__).parent
+PORT = 8642
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WIDE, NARROW = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=800)
+N_COLOURS = 256  # of a picture: a page has few, and so the file is small
+
+
+class Picture(NamedTuple):
+    """A page; of which crawl: `finished`, or one that is `bare`, without index, estimate and comparison."""
+
+    target: str
+    crawl: str = "finished"
+
+
+PAGES = {
+    "search": Picture("/?q=bridge&rank=global"),
+    "search-empty": Picture("/"),
+    "status": Picture("/crawl"),
+    "map": Picture("/map"),
+    "map-host": Picture(f"/map/host?name=www.quillhaven.localhost:{PORT}"),
+    "outside": Picture("/outside"),
+    "compare": Picture("/compare"),
+    "details": Picture(f"/page?url={seen_at(HOME, PORT)}"),
+    "archived": Picture(f"/archived?url={seen_at(HOME, PORT)}"),
+    "archived-dates": Picture(f"/archived/dates?url={seen_at(HOME, PORT)}"),
+    "api": Picture("/api/docs"),
+    "refused": Picture("/nothing"),
+    "search-bare": Picture("/", "bare"),
+    "outside-bare": Picture("/outside", "bare"),
+    "compare-bare": Picture("/compare", "bare"),
+}
+KINDS = {f"{size}-{scheme}": (viewport, scheme) for size, viewport in (("wide", WIDE), ("narrow", NARROW))
+         for scheme in ("light", "dark")}  # fmt: skip
+# What the documentation shows: its file, the page, and the kind of picture.
+IN_DOCS = {
+    "search.png": ("search", "wide-light"),
+    "crawl.png": ("status", "wide-light"),
+    "map.png": ("map", "wide-light"),
+    "outside.png": ("outside", "wide-light"),
+    "crawl-phone.png": ("status", "narrow-dark"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?", help="where the pictures go")
+    parser.add_argument("--docs", action="store_true", help="those of the documentation instead")
+    parser.add_argument("--only", nargs="*", choices=sorted(PAGES), help="some pages")
+    given = parser.parse_args()
+    if (given.folder is None) == (not given.docs):
+        parser.error("name a folder, or --docs")
+    wanted = (
+        {DOCS / file: shown for file, shown in IN_DOCS.items()}
+        if given.docs
+        else {given.folder / f"{page}-{kind}.png": (page, kind) for page in given.only or PAGES for kind in KINDS}
+    )
+    with tempfile.TemporaryDirectory() as place:
+        take(wanted, Path(place))
+
+
+def take(wanted: dict[Path, tuple[str, str]], place: Path) -> None:
+    crawls = {"finished": _town(place / "finished" / "quillhaven"), "bare": _bare(place / "bare" / "quillhaven")}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
+        for crawl, folder in crawls.items():
+            with _served(folder) as address:
+                for path, (page, kind) in wanted.items():
+                    if PAGES[page].crawl == crawl:
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        path.write_bytes(_picture(browser, address, PAGES[page].target, kind))
+                        print(f"{path}: {path.stat().st_size:,} bytes", flush=True)
+        browser.close()
+
+
+def _picture(browser: Browser, address: str, target: str, kind: str) -> bytes:
+    viewport, scheme = KINDS[kind]
+    with browser.new_context(base_url=address, viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]
+        page = context.new_page()
+        page.goto(target)
+        if page.locator("#map-state").count():
+            page.wait_for_function("document.getElementById('map-state').textContent === ''")
+        page.wait_for_timeout(300)  # what is drawn is drawn with the next frame
+        return _small(page.screenshot())
+
+
+def _small(png: bytes) -> bytes:
+    """The same with fewer colours."""
+    found = io.BytesIO()
+    few = (
+        Image.open(io.BytesIO(png))
+        .convert("RGB")
+        .quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
+    few.save(found, "PNG", optimize=True)
+    return found.getvalue()
+
+
+def _town(folder: Path) -> Path:
+    """Crawled slowly enough for a smooth curve, seen from outside, indexed, and compared."""
+    with FakeWeb(CommunitySite(), PORT) as web:
+        settings = {"politeness": {"delay_s": 0.08}, "fetch": {"connect_to": web.address}}
+        live_crawl(seen_at(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
+        live_estimate(folder, EstimateSettings(budget=700, rounds=20))
+    ori.update_index(folder)
+    (folder / "compare").mkdir()
+    told = subprocess.run(  # as a user does it
+        [sys.executable, "-m", "orienteer", "compare", str(folder), "--json"], check=True, stdout=subprocess.PIPE
+    )
+    (folder / "compare" / "policies.json").write_bytes(told.stdout)
+    return folder
+
+
+def _bare(folder: Path) -> Path:
+    """Stopped by its budget, and nothing more."""
+    with FakeWeb(CommunitySite(), PORT) as web:
+        settings = {"politeness": {"delay_s": 0.0}, "fetch": {"connect_to": web.address}}
+        live_crawl(seen_at(HOME, PORT), folder, budget=60, scope="site", settings=settings)
+    return folder
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    """The address of the pages of a crawl folder."""
+    app = create_app(folder)
+    server = PageServer(app)
+    with listening("127.0.0.1", 0) as listener, listening_beside(listener) as beside:
+        thread = threading.Thread(target=server.serve_on, args=(listener, beside), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            app.state.crawl.ending.set()
+            server.should_exit = True
+            thread.join()
+            app.state.crawl.close()
+
+
+def _browser() -> str:
+    found = next(filter(None, map(which, BROWSERS)), None)
+    if found is None:
+        sys.exit(f"a browser is needed: {', '.join(BROWSERS)}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What is proved and measured as two bands, and the course of a crawl with refreshes as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orienteer.store.course import CoursePoint
+from orienteer.web.coverage_bands import coverage_bands
+from orienteer.web.crawl_watch import CrawlNow, CrawlWatch
+from orienteer.web.whole_course import whole_course
+
+
+@pytest.fixture(scope="module")
+def now(small_crawl: Path) -> CrawlNow:
+    return replace(CrawlWatch(small_crawl).now(), lower=0.9, upper=0.99, measured=None, claimed=None, until=0.98)
+
+
+def test_a_band_reaches_from_at_least_to_at_most(now: CrawlNow) -> None:
+    bands = coverage_bands(now)
+    assert bands is not None
+    (proved,) = bands.bands
+    assert (proved.kind, proved.text) == ("proved", "at least 90.00 %, at most 99.00 %")
+    assert 0 < proved.least < (bands.goal or 0) < proved.most < 1000
+    assert bands.few_ticks < {tick.label for tick in bands.ticks}, "a phone has room for fewer"
+
+
+def test_an_estimate_has_no_bounds_before_the_walks_are_sure(now: CrawlNow) -> None:
+    walked = replace(now, measured=0.975, evidence=0.437, confidence=0.999)
+    before, after = coverage_bands(walked), coverage_bands(replace(walked, claimed=0.98, measured=0.985))
+    assert before is not None
+    assert after is not None
+    assert before.bands[1].least == before.bands[1].most == before.bands[1].about
+    assert before.bands[1].text == "about 97.5 %; evidence for the goal: 43 %"
+    assert after.bands[1].text == "at least 98 %, 99.9 % sure; about 98.5 %"
+    assert after.bands[1].least == after.goal
+    assert after.bands[1].most == after.bands[0].most
+
+
+def test_nothing_is_drawn_while_nothing_is_proved(now: CrawlNow) -> None:
+    assert coverage_bands(replace(now, lower=None, upper=None)) is None
+
+
+def test_a_refresh_is_one_step_of_the_whole_crawl() -> None:
+    first = [CoursePoint(0, n, n, n / 100, 0.9, 0.0, 1.0, float(n)) for n in (0, 40, 80)]
+    refreshed = [CoursePoint(1, 80 + n, n, n / 50, 0.9, 0.0, 1.0, 100.0 + n) for n in (0, 10, 20)]
+    whole = whole_course([*first, *refreshed], 0.85, 0.95, 0.01)
+    assert whole[:3] == first
+    assert [(point.n_done, point.lower, point.upper, point.time) for point in whole[3:]] == [(100, 0.85, 0.95, 120.0)]
+    assert whole_course(first, 0.85, 0.95, 0.01) == first
