@@ -134,7 +134,7 @@ def _with_holes(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def ready_child_processes() -> Iterator[None]:
-    """Processes beside this one begin where all is imported. (`tests/processes/test_child` has them begin at nothing.)"""
+    """Processes beside this one begin where all is imported. (`processes/test_child` has them begin at nothing.)"""
     with ready_children():
         yield
 

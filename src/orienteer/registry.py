@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from orienteer.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints  # its import takes 20 ms, and most commands look for no plug-in
+    from importlib.metadata import EntryPoint, EntryPoints  # it takes 20 ms, and most commands look for no plug-in
 
 Thing = TypeVar("Thing")
 Made = TypeVar("Made")
