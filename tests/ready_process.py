@@ -303,9 +303,11 @@ def _import_everything() -> None:
     from orienteer.extract.page import extract_page
     from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.warm_up import warm_up
+    from orienteer.registry import entry_points_of
 
     for name in orienteer.__all__:
         getattr(orienteer, name)
+    entry_points_of("")
     for module in pkgutil.iter_modules(orienteer.policies.__path__):  # ours alone: no plug-in is loaded beforehand
         importlib.import_module(f"orienteer.policies.{module.name}")
     orienteer.cli.main.command_line()

@@ -15,15 +15,17 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from orienteer.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint  # its import takes 20 ms, and most commands look for no plug-in
+    from importlib.metadata import EntryPoint, EntryPoints  # it takes 20 ms, and most commands look for no plug-in
 
 Thing = TypeVar("Thing")
 Made = TypeVar("Made")
@@ -44,6 +46,20 @@ OURS = Origin("orienteer")
 HERE = Origin("this process")  # marked by a decorator, in no package's entry point
 
 _loading: ContextVar[Origin | None] = ContextVar("the package whose plug-in is being loaded", default=None)
+
+
+def entry_points_of(group: str) -> EntryPoints:
+    """Those of all packages that are installed."""
+    found: EntryPoints = _all_entry_points(tuple(sys.path)).select(group=group)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _all_entry_points(paths: tuple[str, ...]) -> Any:
+    """Of all groups at once: where many packages are installed, reading them takes longer than many a command."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 class Problem(NamedTuple):
@@ -185,10 +201,8 @@ class Registry(Generic[Thing]):
 
     def _entry_points(self) -> list[tuple[Origin, EntryPoint]]:
         """Those of all packages, by the names of these."""
-        from importlib.metadata import entry_points
-
         try:
-            found = [(_origin_of_package(one), one) for one in entry_points(group=self.group)]
+            found = [(_origin_of_package(one), one) for one in entry_points_of(self.group)]
         except Exception as error:  # Python does not say in which package
             problem = f"the entry points of some package cannot be read ({_one_line(error)})"
             self._problems[Problem(self.noun, "", Origin("?"), problem)] = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from orienteer.registry import OURS, Registry
+from orienteer.registry import OURS, Registry, entry_points_of
 
 # By the group of entry points: where the registry is that loads them. All that other packages can add to.
 REGISTRIES = {
@@ -74,10 +74,8 @@ def without_types_of_flags(parameters: list[Any]) -> list[Any]:
 
 def _plugins(group: str) -> list[str]:
     """The names that other packages add; what is heavy is imported only where there are any."""
-    import importlib.metadata
-
     try:
-        if not importlib.metadata.entry_points(group=group):
+        if not entry_points_of(group):
             return []
     except Exception:  # a damaged package; `orienteer plugins` says so
         return []
