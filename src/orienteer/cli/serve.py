@@ -12,6 +12,7 @@ import typer
 from orienteer.cli import display
 from orienteer.cli.library_option import LIBRARY, chosen_library
 from orienteer.cli.running import say
+from orienteer.cli.token_option import token_of
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,20 +80,9 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, host: str, port: int, token: str | None, *rest: Any) -> Place:
         """What was asked for, with a token where one is to be generated; others are served with one only."""
-        import secrets
+        from orienteer.web.security import is_loopback
 
-        from orienteer.web.security import MIN_TOKEN_CHARS, is_loopback
-
-        if token is not None and not token.strip():
-            raise InputError("--token is empty; give one, or have one generated with --token auto")
-        if token is not None and token != "auto" and len(token) < MIN_TOKEN_CHARS:
-            raise InputError(
-                f"--token has {len(token)} characters and could be guessed; it needs {MIN_TOKEN_CHARS}, "
-                "or say --token auto"
-            )
-        if token is None and not is_loopback(host):
-            raise InputError(f"--host {host} can be reached from other machines: give --token T, or --token auto")
-        return cls(host, port, secrets.token_urlsafe(18) if token == "auto" else token, *rest)
+        return cls(host, port, token_of(token, f"--host {host}", is_loopback(host)), *rest)
 
     @property
     def guarding(self) -> dict[str, Any]:
