@@ -294,6 +294,7 @@ def test_a_running_crawl_can_be_asked(
     web: FakeWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orienteer.live.figures._EVERY_S", 0.0)  # so small a crawl is over in less
+    monkeypatch.setattr("orienteer.live.figures._SHARE", float("inf"))  # however long a look takes
     path = tmp_path / "crawl"
     n_pages, states = [], set()
 
