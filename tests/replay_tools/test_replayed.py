@@ -50,8 +50,12 @@ class Watched:
         if response.status >= 400 and is_of_page(response.request):
             self.wrong.append(f"{response.status} {response.url}")
 
-    def loaded(self, frame: Frame, address: str) -> dict[str, Any]:
+    def loaded(self, frame: Frame, address: str, n_pictures: int = 1) -> dict[str, Any]:
+        """What is there once nothing more comes, and so many pictures and a style are there; a network that is silent
+        may only be slow."""
         frame.goto(address, wait_until="networkidle")
+        frame.wait_for_function(f"({_LOADED})().pictures >= {n_pictures} && ({_LOADED})().styles > 0")
+        frame.wait_for_function("[...document.images].every(image => image.complete)")
         found: dict[str, Any] = frame.evaluate(_LOADED)
         assert found.pop("missing") == []
         return found
@@ -69,7 +73,7 @@ def watched(browser: Browser, outside: tuple[str, list[str]]) -> Iterator[Watche
 
 def expect_made_page(watched: Watched, frame: Frame, prefix: str) -> None:
     """The page whose scripts, styles, pictures and frame are all there; `prefix` stands before its URL."""
-    assert watched.loaded(frame, f"{prefix}{HOME}")["pictures"] == 3
+    assert watched.loaded(frame, f"{prefix}{HOME}", n_pictures=3)["pictures"] == 3
     frame.wait_for_function("document.getElementById('said').textContent === 'bulrush and sedge'")
     assert frame.title() == "Made by scripts"
     assert frame.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
