@@ -46,7 +46,7 @@ def test_it_prints_its_address_and_ends_in_good_order(folder: Path, sign: signal
     with serving(folder, "--port", 0) as (address, process):
         answer = httpx.get(address, trust_env=False)
         assert answer.status_code == 200
-        assert "orienteer index" in answer.text  # there is none yet
+        assert "Make the index" in answer.text  # there is none yet
         process.send_signal(sign)
         _, stderr = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, stderr) == (0, "")
