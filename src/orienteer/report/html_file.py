@@ -18,6 +18,7 @@ from orienteer.report.kinds import CLICKS, KINDS
 from orienteer.wording import counted, moment, plain
 
 MOST_SHOWN = 200  # findings of a kind; CSV and JSON have all of them
+MOST_ON_PAGE = 25  # of them as a part of a page
 _PLACES_SHOWN = 5
 _MAX_URL_CHARS = 3000
 
@@ -25,12 +26,12 @@ _MAX_URL_CHARS = 3000
 def write_html(report: SiteReport, out: TextIO) -> None:
     """The whole file, piece by piece."""
     template = _environment().get_template("report.html")
-    out.writelines(template.generate(**_values(report, None), version=__version__))
+    out.writelines(template.generate(**_values(report, None, MOST_SHOWN), version=__version__))
 
 
 def findings_html(report: SiteReport, details: str) -> str:
     """Its findings as a part of a page; links lead to `details`, which shows what is known of a URL."""
-    return _environment().get_template("findings.html").render(**_values(report, details))
+    return _environment().get_template("findings.html").render(**_values(report, details, MOST_ON_PAGE))
 
 
 def headline(report: SiteReport) -> str:
@@ -55,13 +56,13 @@ def share_text(share: float) -> str:
     return f"{100 * share:.{min(max(places, 0), 9)}f} %"
 
 
-def _values(report: SiteReport, details: str | None) -> dict[str, Any]:
+def _values(report: SiteReport, details: str | None, most_shown: int) -> dict[str, Any]:
     return {
         "report": report,
         "headline": headline(report),
         "kinds": list(KINDS.values()),
         "clicks": CLICKS,
-        "most_shown": MOST_SHOWN,
+        "most_shown": most_shown,
         "places_shown": _PLACES_SHOWN,
         "details": details,
     }

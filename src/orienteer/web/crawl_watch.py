@@ -31,7 +31,7 @@ from orienteer.pages.states import PageState
 from orienteer.store.course import CoursePoint, read_course
 from orienteer.store.lock import holder_of
 
-_EVERY_S = 1.0
+_EVERY_S, _AT_LEAST_EVERY_S = 1.0, 10.0
 _SHARE = 0.1  # of the time of one processor may go into looking
 _HOSTS_SHOWN = 20
 _MAX_RETOLD_URLS = 2_000_000  # telling a crawl anew takes as much memory as to resume it
@@ -194,13 +194,14 @@ class CrawlWatch:
         self._retelling: threading.Thread | None = None
 
     def now(self) -> CrawlNow:
-        """How the crawl stands, as of a second ago at most; longer on a crawl so large that a look takes its time."""
+        """How the crawl stands, as of a second ago at most; up to ten on a crawl so large that a look takes its time."""
         with self._looking:
-            before = time.monotonic()
-            if self._now is None or before >= self._next_look:
+            if self._now is None or time.monotonic() >= self._next_look:
+                before = time.thread_time()  # while the machine is busy, a look waits, but costs no more
                 self._status = self._onlooker.look(_HOSTS_SHOWN)
                 self._now = self._seen(self._status)
-                self._next_look = before + max(_EVERY_S, (time.monotonic() - before) / _SHARE)
+                pause_s = (time.thread_time() - before) / _SHARE
+                self._next_look = time.monotonic() + min(max(_EVERY_S, pause_s), _AT_LEAST_EVERY_S)
             return self._now
 
     def course(self) -> list[CoursePoint]:
