@@ -68,6 +68,7 @@ SLOW = [
     "search",
     "search_quality",
     "search_languages",
+    "searchers",
     "index_pool",
 ]
 HEAD = """# Results

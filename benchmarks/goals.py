@@ -175,6 +175,8 @@ GOALS = [
     Goal("known item by title, three sites: success@1 and @10 less the best of FTS5, tantivy and bm25s, the worst",
          "search_quality", _lead("title"), at_least=0, digits=3),
     Goal("known item by a pasted sentence, the same", "search_quality", _lead("sentence"), at_least=0, digits=3),
+    Goal("200 people search while a crawl runs: p95, wall ms", "searchers",
+         _cell("searchers", "200 people", "p95"), at_most=100, digits=0),
     Goal("a pasted sentence in 17 languages, success@1", "search_languages",
          _cell("search_languages", "all", "sentence: orienteer"), at_least=0.97, digits=3),
 ]  # fmt: skip

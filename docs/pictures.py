@@ -18,6 +18,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
+from fastapi import FastAPI
 from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
@@ -29,6 +30,7 @@ from orienteer.fake_web.community.site import CommunitySite, seen_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import live_crawl
 from orienteer.web.app import create_app
+from orienteer.web.library_app import create_library_app
 from orienteer.web.server import PageServer, listening, listening_beside
 
 DOCS = Path(__file__).parent
@@ -39,10 +41,12 @@ N_COLOURS = 256  # of a picture: a page has few, and so the file is small
 
 
 class Picture(NamedTuple):
-    """A page; of which crawl: `finished`, or one that is `bare`, without index, estimate and comparison."""
+    """A page; of which crawl: `finished`, or one that is `bare`, without index, estimate and comparison; or of the
+    `library` that has both. `shows` is what tells that it is complete."""
 
     target: str
     crawl: str = "finished"
+    shows: str = "main"
 
 
 PAGES = {
@@ -51,6 +55,9 @@ PAGES = {
     "status": Picture("/crawl"),
     "map": Picture("/map"),
     "map-host": Picture(f"/map/host?name=www.quillhaven.localhost:{PORT}"),
+    "report": Picture("/report", shows=".report-headline"),
+    "changes": Picture("/changes"),
+    "certificate": Picture("/certificate", shows="text=Download the certificate"),
     "outside": Picture("/outside"),
     "compare": Picture("/compare"),
     "details": Picture(f"/page?url={seen_at(HOME, PORT)}"),
@@ -61,6 +68,13 @@ PAGES = {
     "search-bare": Picture("/", "bare"),
     "outside-bare": Picture("/outside", "bare"),
     "compare-bare": Picture("/compare", "bare"),
+    "library": Picture("/", "library"),
+    "library-search": Picture("/search?q=bridge", "library"),
+    "library-new": Picture("/new?url=https://example.org/", "library"),
+    "library-jobs": Picture("/jobs", "library"),
+    "library-manage": Picture("/crawls/quillhaven/manage", "library"),
+    "library-schedule": Picture("/crawls/quillhaven/schedule", "library"),
+    "library-status": Picture("/crawls/quillhaven/crawl", "library"),
 }
 KINDS = {f"{size}-{scheme}": (viewport, scheme) for size, viewport in (("wide", WIDE), ("narrow", NARROW))
          for scheme in ("light", "dark")}  # fmt: skip
@@ -70,6 +84,9 @@ IN_DOCS = {
     "crawl.png": ("status", "wide-light"),
     "map.png": ("map", "wide-light"),
     "outside.png": ("outside", "wide-light"),
+    "library.png": ("library", "wide-light"),
+    "report.png": ("report", "wide-light"),
+    "certificate.png": ("certificate", "wide-light"),
     "crawl-phone.png": ("status", "narrow-dark"),
 }
 
@@ -92,24 +109,26 @@ def main() -> None:
 
 
 def take(wanted: dict[Path, tuple[str, str]], place: Path) -> None:
-    crawls = {"finished": _town(place / "finished" / "quillhaven"), "bare": _bare(place / "bare" / "quillhaven")}
+    finished, bare = _town(place / "quillhaven"), _bare(place / "quillhaven-begun")
+    crawls = {"finished": create_app(finished), "bare": create_app(bare), "library": create_library_app(place)}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
-        for crawl, folder in crawls.items():
-            with _served(folder) as address:
+        for crawl, app in crawls.items():
+            with _served(app) as address:
                 for path, (page, kind) in wanted.items():
                     if PAGES[page].crawl == crawl:
                         path.parent.mkdir(parents=True, exist_ok=True)
-                        path.write_bytes(_picture(browser, address, PAGES[page].target, kind))
+                        path.write_bytes(_picture(browser, address, PAGES[page], kind))
                         print(f"{path}: {path.stat().st_size:,} bytes", flush=True)
         browser.close()
 
 
-def _picture(browser: Browser, address: str, target: str, kind: str) -> bytes:
+def _picture(browser: Browser, address: str, shown: Picture, kind: str) -> bytes:
     viewport, scheme = KINDS[kind]
     with browser.new_context(base_url=address, viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]
         page = context.new_page()
-        page.goto(target)
+        page.goto(shown.target)
+        page.locator(shown.shows).first.wait_for()
         if page.locator("#map-state").count():
             page.wait_for_function("document.getElementById('map-state').textContent === ''")
         page.wait_for_timeout(300)  # what is drawn is drawn with the next frame
@@ -152,9 +171,8 @@ def _bare(folder: Path) -> Path:
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[str]:
-    """The address of the pages of a crawl folder."""
-    app = create_app(folder)
+def _served(app: FastAPI) -> Iterator[str]:
+    """The address of the pages of an application."""
     server = PageServer(app)
     with listening("127.0.0.1", 0) as listener, listening_beside(listener) as beside:
         thread = threading.Thread(target=server.serve_on, args=(listener, beside), daemon=True)
@@ -162,10 +180,10 @@ def _served(folder: Path) -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            app.state.crawl.ending.set()
+            app.state.served.end()
             server.should_exit = True
             thread.join()
-            app.state.crawl.close()
+            app.state.served.close()
 
 
 def _browser() -> str:
