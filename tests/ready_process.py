@@ -67,13 +67,15 @@ class ReadyProcess:
     """One for all the commands of a test process; it ends with it."""
 
     def __init__(self, *modules: str, environment: dict[str, str] | None = None) -> None:
-        """It imports these modules too."""
+        """It imports these modules too. With them it is forked from the one that has all others; so is one whose
+        environment names more places to look for packages."""
+        is_forked = bool(modules) or environment is not None
         environment = dict(os.environ) if environment is None else environment
         self.of_python = _of_python(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
         self._place = str(Path(self._folder.name) / "socket")
         command = [sys.executable, "-m", "tests.ready_process", self._place, *modules]
-        self._process = subprocess.Popen(
+        self._process = (_ReadyAgain if is_forked else subprocess.Popen)(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
         atexit.register(self.close)
@@ -95,12 +97,17 @@ class ReadyProcess:
             err.seek(0)
             return subprocess.CompletedProcess(arguments, code, out.read().decode(), err.read().decode())
 
-    def fork(self, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int]) -> int:
-        """`python -m` with these arguments in a process that becomes our child; its number."""
+    def fork(
+        self, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int], in_session: bool
+    ) -> int:
+        """`python -m` with these arguments in a process that becomes our child, perhaps in a session of its own; its
+        number."""
         with socket.socket(socket.AF_UNIX) as there:
             there.settimeout(PATIENCE_S)
             there.connect(self._place)
-            message = json.dumps([folder, environment.get("COLUMNS", ""), _PROCESS, environment, *arguments]).encode()
+            message = json.dumps(
+                [folder, environment.get("COLUMNS", ""), _PROCESS, environment, in_session, *arguments]
+            ).encode()
             socket.send_fds(there, [message], streams)
             return int(there.recv(16))
 
@@ -139,19 +146,33 @@ class ReadyPopen(subprocess.Popen[str]):
     def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
         preexec, cwd, env, pipes = others[1], others[4], others[5], others[9:15]
         environment = dict(os.environ if env is None else env)
-        is_plain = list(args[:2]) == [sys.executable, "-m"] and preexec is None and sys.platform == "linux"
+        program = [str(one) for one in args if one != "-P"]
+        is_plain = program[:2] == [sys.executable, "-m"] and preexec is None and sys.platform == "linux"
         is_plain = is_plain and NOT_READY not in environment
-        if not is_plain or _of_python(environment) != (here := ready(*self.modules)).of_python:
+        if not is_plain or not self._can_be_forked(environment):
             return super()._execute_child(args, *others)  # type: ignore[misc]
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self.pid = here.fork([str(one) for one in args[2:]], str(cwd or os.getcwd()), environment, streams)
+        here, in_session = ready(*self.modules), bool(others[20])
+        self.pid = here.fork(program[2:], str(cwd or os.getcwd()), environment, streams, in_session)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+    def _can_be_forked(self, environment: dict[str, str]) -> bool:
+        return _of_python(environment) == ready(*self.modules).of_python
 
     def worked_s(self) -> float:
         """How long it has worked so far, whoever else wanted the machine."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class _ReadyAgain(ReadyPopen):
+    """Another one that forks: it may look for packages in more places, since of these nothing is imported yet."""
+
+    def _can_be_forked(self, environment: dict[str, str]) -> bool:
+        here = ready().of_python
+        more, known = (one.get("PYTHONPATH", "").split(os.pathsep) for one in (environment, here))
+        return _but_path(environment) == _but_path(here) and set(known) <= set(more)
 
 
 class _ReadyChild(subprocess.Popen[bytes]):
@@ -162,7 +183,8 @@ class _ReadyChild(subprocess.Popen[bytes]):
         here = ready()
         if sys.platform != "linux" or _but_path(environment) != _but_path(here.of_python):
             return super()._execute_child(args, *others)  # type: ignore[misc]
-        self.pid = here.fork([_CHILD], os.getcwd(), environment, [pipes[0], pipes[3], pipes[5], *descriptors])
+        streams = [pipes[0], pipes[3], pipes[5], *descriptors]
+        self.pid = here.fork([_CHILD], os.getcwd(), environment, streams, in_session=True)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
@@ -217,6 +239,16 @@ def _run_child(environment: dict[str, str], channel: int) -> None:
     sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
     with _ending_quickly():
         child._run(channel)
+
+
+@contextmanager
+def ready_crawls() -> Iterator[None]:
+    """Crawls that the pages or `StartedCrawl` go on with are processes that have everything imported."""
+    from orienteer.live import control
+
+    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": ReadyPopen})
+    with patch.object(control, "subprocess", like_subprocess):
+        yield
 
 
 @contextmanager
@@ -332,7 +364,7 @@ def _become(message: list[Any], streams: list[int], connection: socket.socket) -
     if arguments[:1] == [_EXAMPLE]:
         address, *arguments = arguments[1:]
     if arguments[:1] == [_PROCESS]:
-        return _become_an_orphan(folder, arguments[1], arguments[2:], streams, connection)
+        return _become_an_orphan(folder, arguments[1], arguments[2], arguments[3:], streams, connection)
     code = 1
     try:
         _take_over(folder, streams)
@@ -361,16 +393,18 @@ def _take_over(folder: str, streams: list[int]) -> None:
 
 
 def _become_an_orphan(
-    folder: str, environment: dict[str, str], arguments: list[str], streams: list[int], connection: socket.socket
-) -> None:
+    folder: str, environment: dict[str, str], in_session: bool, arguments: list[str], streams: list[int],
+    connection: socket.socket,
+) -> None:  # fmt: skip
     """One more fork: the process between is gone at once, and whoever asked adopts this one. It ends as Python does."""
     between = os.getpid()
     if os.fork() != 0:
         os._exit(0)
     while os.getppid() == between:
         time.sleep(0.0005)
-    if arguments == [_CHILD]:
+    if in_session:
         os.setsid()
+    if arguments == [_CHILD]:
         _prctl(_PR_SET_NAME, CHILD_NAME)
     connection.send(str(os.getpid()).encode())
     connection.close()
@@ -381,6 +415,9 @@ def _become_an_orphan(
     os.environ.update(environment)
     with _ending_quickly(), ready_children(_ForkedChild):
         sys.path[0] = folder
+        sys.path[1:1] = [
+            place for place in environment.get("PYTHONPATH", "").split(os.pathsep) if place not in sys.path
+        ]
         module, *sys.argv[1:] = arguments
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 

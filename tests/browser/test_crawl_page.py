@@ -16,11 +16,11 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.store.lock import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
-from tests.live.live_crawls import crawled
+from tests.live.live_crawls import Told, crawled
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_crawl_processes")]
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_nothing_stands_beside_the_page(browser: Browser, address: str, scheme: 
     context.close()
 
 
-def test_it_is_there_without_scripts(browser: Browser, address: str) -> None:
+def test_it_is_there_without_scripts(browser: Browser, address: str, folder: Path) -> None:
     context = browser.new_context(base_url=address, java_script_enabled=False)
     page = context.new_page()
     page.goto("/crawl")
@@ -184,6 +184,7 @@ def test_it_is_there_without_scripts(browser: Browser, address: str) -> None:
     page.get_by_label("Pages at most").fill("60")
     page.get_by_role("button", name="Resume").click()
     expect(page).to_have_url(re.compile(r"/crawl$"))
+    wait_until(lambda: len(Told(folder).order) >= 60 and holder_of(folder) is None)
     wait_until(lambda: page.reload() and "is spent" in page.locator("#crawl-state").inner_text())
     expect(page.locator(".cards")).to_contain_text("of 60")
     context.close()

@@ -18,6 +18,7 @@ from tests.conftest import SHARED_DATA
 from tests.extract.tree_links import tree_links
 
 COMPARE_ONE_OF = 8  # 1 compares all pages, which takes a minute
+LOOK_UP_ONE_OF = 3
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_links_within_hosts_are_those_of_the_graph(pages, shared_graphs):
         offsets, targets, hosts = graph["indptr"].tolist(), graph["indices"].tolist(), graph["host"].tolist()
     ids = {url: page for page, url in enumerate(urls)}
     n_known = n_missing = n_new = 0
-    for page, url in enumerate(urls):
+    for page, url in list(enumerate(urls))[::LOOK_UP_ONE_OF]:
         html = pages.get(url.removeprefix("http://"))
         if html is None:
             continue
@@ -65,7 +66,7 @@ def test_links_within_hosts_are_those_of_the_graph(pages, shared_graphs):
         n_known += len(known)
         n_missing += len(known - found)
         n_new += len(found - known)
-    assert n_known > 100_000
+    assert n_known > 30_000
     assert n_missing < 0.01 * n_known
     assert n_new < 0.001 * n_known
 

@@ -50,15 +50,14 @@ def crawl_within(n_files: int, web: FakeWeb, folder: Path) -> subprocess.Complet
     return subprocess.run(limited, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.parametrize("n_files", [MIN_FILES, 256])
-def test_a_crawl_of_more_hosts_than_files_runs_through(n_files: int, tmp_path: Path) -> None:
+def test_a_crawl_of_more_hosts_than_files_runs_through(tmp_path: Path) -> None:
     with FakeWeb(ManyHosts()) as web:
-        ended = crawl_within(n_files, web, tmp_path / "crawl")
+        ended = crawl_within(MIN_FILES, web, tmp_path / "crawl")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert Told(tmp_path / "crawl").fetched_urls() == {f"http://h{k}.test/" for k in range(N_HOSTS)}
 
 
-@pytest.mark.parametrize("n_files", [8, 16, 63])
+@pytest.mark.parametrize("n_files", [8, 63])
 def test_a_limit_that_is_too_small_is_said_in_one_line(n_files: int, tmp_path: Path) -> None:
     with FakeWeb(ManyHosts()) as web:
         ended = crawl_within(n_files, web, tmp_path / "crawl")

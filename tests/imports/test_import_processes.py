@@ -87,7 +87,7 @@ def held(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scope", ["host", "web"])
 def test_however_many_read_it_is_the_same_crawl(tmp_path: Path, fresh_rng: random.Random, scope: str) -> None:
-    source = write(tmp_path / "x.warc.gz", mixed(300, fresh_rng))
+    source = write(tmp_path / "x.warc.gz", mixed(200, fresh_rng))
     expected, orders = [], []
     for n in (1, 2, 3):
         folder = tmp_path / f"crawl{n}"
@@ -123,7 +123,7 @@ def test_with_a_hook_and_wat_files(tmp_path: Path, fresh_rng: random.Random) -> 
 
 
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
-    source = write(tmp_path / "x.warc.gz", mixed(800, fresh_rng))
+    source = write(tmp_path / "x.warc.gz", mixed(500, fresh_rng))
     killed = []
 
     def on_page(page: ori.HookPage) -> None:

@@ -58,7 +58,7 @@ def test_interruptions_do_not_change_the_order(policy: str, tmp_path: Path, rng:
 @pytest.mark.parametrize("policy", LIVE_POLICIES)
 def test_a_kill_does_not_change_the_order(policy: str, tmp_path: Path, rng: np.random.Generator) -> None:
     """A process goes on from the checkpoint of another, and is killed on its way with `kill -9`."""
-    site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
+    site = GraphSite(random_web(rng, 120, 4.0, with_hosts=True))
     gate = Gate(site)
     settings = {"crawl": {"workers": 1, "commit_every_s": 0.01}}
     named = {

@@ -20,7 +20,11 @@ from tests.conftest import SHARED_DATA
 from tests.live.live_crawls import Told, crawled, true_rank
 
 ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
-LEFT_OUT = {"docs.djangoproject.com", "www.postgresql.org", "www.sqlite.org"}  # of 36 hosts; they hold the most
+# Of 36 hosts; they hold the most, and the others are enough for every kind of page.
+LEFT_OUT = {
+    "docs.celeryq.dev", "docs.djangoproject.com", "docs.sqlalchemy.org", "git-scm.com",
+    "kombu.readthedocs.io", "pillow.readthedocs.io", "www.gevent.org", "www.postgresql.org", "www.sqlite.org",
+}  # fmt: skip
 
 # The makers of the graph took these for the targets of links that are written otherwise: without .html, below /latest/
 # instead of /stable/, at www.xmlsoft.org, or as the folder whose index they are.
@@ -97,7 +101,7 @@ def test_every_page_that_the_graph_reaches_is_stored(docs: Crawled) -> None:
     starts = [page for page, url in enumerate(urls) if url in stored and docs.told.rows[url].depth <= 1]
     reached = np.flatnonzero(distances(graph, np.array(starts, np.uint32)) != UNREACHED)
     should_be_there = {urls[page] for page in reached}
-    assert len(should_be_there) > 3000
+    assert len(should_be_there) > 1500
     assert should_be_there - stored == NAMED_OTHERWISE
 
 
