@@ -154,7 +154,7 @@ def test_a_drawing_is_read_with_the_pointer_and_with_keys(page: Page) -> None:
 def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     page.goto("/crawl")
     names = ["Coverage to reach, %", "Pages at most", "Resume"]
-    for _ in range(12):
+    for _ in range(20):
         page.keyboard.press("Tab")
         said = page.evaluate("document.activeElement.labels?.[0]?.innerText.trim() ?? document.activeElement.innerText")
         if names and said == names[0]:

@@ -43,7 +43,7 @@ def test_it_runs(tmp_path: Path) -> None:
         asyncio.set_event_loop(None)
     said = {cell.source.splitlines()[-1]: shown(cell) for cell in notebook.cells if cell.cell_type == "code"}
     assert said["web"].startswith("<LinkGraph: 20,000 pages")
-    assert said["seeds"].startswith("<SeedSelection: 5 seeds by max-weight")
+    assert said["seeds"].startswith("<SeedSelection: 5 seeds by greedy")
     assert said["trace.certificate"].count("pages fetched") == 2
     assert re.search("stopped by (measured )?coverage", said["print(report)"])
     assert "bridge" in said['results.to_pandas()[["position", "title", "local_rank"]]'].lower()

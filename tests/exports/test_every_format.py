@@ -193,7 +193,7 @@ def test_a_side_file_that_is_there_already(crawl: Path, tmp_path: Path) -> None:
 
 
 def test_names_that_are_unknown(crawl: Path, tmp_path: Path) -> None:
-    with pytest.raises(ori.InputError, match=r"no export format named 'parqet'; did you mean 'parquet'\? \(choices: c"):
+    with pytest.raises(ori.InputError, match=r"no export format named 'parqet'; did you mean 'parquet'\? \(choices: a"):
         ori.export(crawl, "parqet", tmp_path / "x.parquet")
     with pytest.raises(ori.InputError, match="no setting of jsonl named 'base'"):
         ori.export(crawl, "jsonl", tmp_path / "x.jsonl", base="http://a.org/")

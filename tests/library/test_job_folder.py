@@ -27,8 +27,9 @@ class Place:
 
     def __init__(self, path: Path) -> None:
         self.jobs = JobFolder(path / "jobs")
-        self.gate = path / "gate"
-        os.mkfifo(self.gate)
+        self.gate, self.next_gate = path / "gate", path / "next gate"
+        for gate in (self.gate, self.next_gate):
+            os.mkfifo(gate)
 
     def start(self, then: str = "echo all is well", until: str = "running") -> JobRecord:
         """A job that says something, waits, and does something."""
@@ -39,9 +40,10 @@ class Place:
             self.wait(record, until)
         return record
 
-    def let_go(self) -> None:
-        with self.gate.open("w") as gate:
-            gate.write("go\n")
+    def let_go(self, gate: Path | None = None) -> None:
+        """A gate serves once: while one is let through it is open, and the next would just walk on."""
+        with (gate or self.gate).open("w") as opened:
+            opened.write("go\n")
 
     def state(self, record: JobRecord) -> str:
         return self.jobs.record(record.id)[1]
@@ -133,13 +135,13 @@ def test_a_job_is_stopped_even_at_its_very_beginning(place: Place, until: str) -
 
 
 def test_one_that_takes_its_time_to_stop_is_stopping(place: Place) -> None:
-    record = place.start(f"trap '' INT; echo >&2 ready; read line < {place.gate}; exit 3")
+    record = place.start(f"trap '' INT; echo >&2 ready; read line < '{place.next_gate}'; exit 3")
     place.let_go()
     said = JobFiles(place.jobs.path, record.id).said
     wait_until(lambda: "ready" in said.read_text())
     place.jobs.stop(record.id)
     assert place.wait(record, "stopping").exit_code is None
-    place.let_go()
+    place.let_go(place.next_gate)
     ended, state = place.over(record)
     assert (state, ended.exit_code) == ("stopped", 3)
 
@@ -177,7 +179,7 @@ def test_killed_at_random_in_any_order(place: Place, fresh_rng: random.Random) -
 
 def test_a_command_is_not_left_alone_by_a_runner_that_is_killed(place: Place) -> None:
     """It is asked to stop; while it does, the job is under way, and can be asked again."""
-    record = place.start(f"trap '' INT; echo >&2 ready; read line < {place.gate}; exit 0")
+    record = place.start(f"trap '' INT; echo >&2 ready; read line < '{place.next_gate}'; exit 0")
     place.let_go()
     said = JobFiles(place.jobs.path, record.id).said
     wait_until(lambda: "ready" in said.read_text())
@@ -186,7 +188,7 @@ def test_a_command_is_not_left_alone_by_a_runner_that_is_killed(place: Place) ->
     wait_until(lambda: not exists(runner))
     assert place.state(record) == "running"
     place.jobs.stop(record.id)
-    place.let_go()
+    place.let_go(place.next_gate)
     ended, state = place.over(record)
     assert (state, ended.exit_code) == ("killed", None)
 

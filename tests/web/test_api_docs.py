@@ -31,5 +31,5 @@ def test_values_are_described(client: httpx.Client) -> None:
 def test_it_needs_nothing_from_elsewhere(client: httpx.Client) -> None:
     answer = client.get("/api/docs")
     assert "'unsafe" not in answer.headers["Content-Security-Policy"]
-    assert re.findall(r'<(?:script|link)[^>]*(?:src|href)="(?!/static/)', answer.text) == []
+    assert re.findall(r'<(?:script|link)[^>]*(?:src|href)="(?!/static/|/opensearch.xml")', answer.text) == []
     assert 'href="/api/docs"' in client.get("/crawl").text
