@@ -194,7 +194,7 @@ class CrawlWatch:
         self._retelling: threading.Thread | None = None
 
     def now(self) -> CrawlNow:
-        """How the crawl stands, as of a second ago at most; up to ten on a crawl so large that a look takes its time."""
+        """How the crawl stands, as of a second ago at most; up to ten on a crawl so large that a look takes time."""
         with self._looking:
             if self._now is None or time.monotonic() >= self._next_look:
                 before = time.thread_time()  # while the machine is busy, a look waits, but costs no more
