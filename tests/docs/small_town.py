@@ -1,4 +1,4 @@
-"""The town of the demo with fewer than half of its pages: enough for every block of the documents to print what it shows.
+"""The town of the demo with fewer than half of its pages: every block of the documents still prints what it shows.
 
 python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments, in a process of its own
 """
