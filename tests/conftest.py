@@ -54,6 +54,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 gc.disable()  # until all tests are collected: what is made up to then stays
+# Libraries complain where something of theirs is left in the end. Not sooner: before that pytest collects five times.
+atexit.register(gc.unfreeze)
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -86,10 +88,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # there are libraries that complain where something of theirs is left in the end
 
 
 @pytest.hookimpl(wrapper=True)

@@ -26,6 +26,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import traceback
@@ -409,6 +410,8 @@ def _become_an_orphan(
     connection.send(str(os.getpid()).encode())
     connection.close()
     _take_over(folder, streams[:3])
+    if in_session and os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal is its own
     if arguments == [_CHILD]:
         return _run_child(environment, streams[3])
     os.environ.clear()

@@ -88,10 +88,9 @@ class Terminal:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "NO_COLOR")}
-        self.process = subprocess.Popen(
+        self.process = ReadyPopen(
             [*COMMAND, *map(str, arguments)], stdin=slave, stdout=slave, stderr=slave, cwd=cwd,
             env={**environment, "TERM": "xterm-256color", "LANG": "C.UTF-8"}, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(slave)
 

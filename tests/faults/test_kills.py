@@ -79,7 +79,7 @@ def test_killed_workers_change_nothing_and_leave_nothing_behind(
 ) -> None:
     """Nor does the crawl itself, killed with its workers at work."""
     command = crawl_of(web, tmp_path / "crawl", "--processes", 3)
-    ordeal = Killer(command, web, whole.duration_s, fresh_rng).run(n_kills=5, moments=[AMONG_WORKERS])
+    ordeal = Killer(command, web, whole.duration_s, fresh_rng).run(n_kills=3, moments=[AMONG_WORKERS])
     check_unharmed(ordeal)
     assert ordeal.kills["of a worker"] > 0
     assert outcomes(command.folder) == outcomes(whole.command.folder)

@@ -107,4 +107,5 @@ def free_port() -> int:
 
 def environment() -> dict[str, str]:
     """For the nodes, and for whoever joins them."""
-    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STATS_ENABLED": "0"}
+    patience = {"RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": str(int(PATIENCE_S))}  # 30 on a busy machine are too few
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STATS_ENABLED": "0", **patience}
