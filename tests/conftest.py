@@ -24,7 +24,7 @@ import pytest
 from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
-from tests.ready_process import ready_children, ready_crawls
+from tests.ready_process import ready_children
 from tests.window import NAMES, browser_path
 
 if TYPE_CHECKING:
@@ -134,13 +134,6 @@ def _with_holes(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
 def ready_child_processes() -> Iterator[None]:
     """Processes beside this one begin where all is imported; `tests/processes/test_child` has them begin at nothing."""
     with ready_children():
-        yield
-
-
-@pytest.fixture
-def ready_crawl_processes() -> Iterator[None]:
-    """Crawls that the pages start, too. (`live/test_control` has them begin at nothing.)"""
-    with ready_crawls():
         yield
 
 

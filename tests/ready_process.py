@@ -243,16 +243,6 @@ def _run_child(environment: dict[str, str], channel: int) -> None:
 
 
 @contextmanager
-def ready_crawls() -> Iterator[None]:
-    """Crawls that the pages or `StartedCrawl` go on with are processes that have everything imported."""
-    from orienteer.live import control
-
-    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": ReadyPopen})
-    with patch.object(control, "subprocess", like_subprocess):
-        yield
-
-
-@contextmanager
 def ready_children(by: type[subprocess.Popen[bytes]] = _ReadyChild) -> Iterator[None]:
     """Each `Child` of this process has a process of its own, as ever, but none that begins with importing."""
     like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": by})

@@ -20,7 +20,7 @@ from tests.live.live_crawls import Told, crawled
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_crawl_processes")]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

@@ -19,14 +19,13 @@ from orienteer.fake_web.site import RequestHeaders, Site, SiteWithRobots
 
 APPLICATIONS = Path(__file__).parents[3] / "shared/data/spas.tar.zst"
 FRAMEWORKS = ("react", "vue", "svelte", "lit")
-N_ITEMS = 5  # each is a page that a browser shows: a quarter of a second of work
-WORDS = ("anchor", "basket", "candle", "dagger", "easel")
+N_ITEMS = 12
+WORDS = ("anchor", "basket", "candle", "dagger", "easel", "falcon", "goblet", "hammer", "inkwell", "jacket", "kettle",
+         "lantern")  # fmt: skip
 ITEMS = [
     {"id": k, "name": f"{word} number {k}", "text": f"The {word} stands in the old hall of the harbour, on shelf {k}."}
     for k, word in enumerate(WORDS, 1)
 ]
-PAGES = {"/", *(f"/item/{k}" for k in range(1, N_ITEMS + 1))}
-DEAD = f"/item/{N_ITEMS + 1}"  # what the last one links to
 
 
 def needs_browser() -> None:
@@ -63,7 +62,7 @@ class CountingSite(SiteWithRobots):
 
 
 class Applications(CountingSite):
-    """The applications at react.test, vue.test and so on: 6 pages each; the last one links to one that is not there."""
+    """The applications at react.test, vue.test and so on: 13 pages each."""
 
     def page_answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
         files, name = applications(), host.removesuffix(".test")
@@ -71,7 +70,7 @@ class Applications(CountingSite):
             return Answer(files[f"dist/{name}/app.js"], content_type="text/javascript")
         if target == "/api/items.json":
             return Answer(json.dumps(ITEMS), content_type="application/json")
-        is_page = target in PAGES
+        is_page = target == "/" or target.startswith("/item/")
         return Answer(files[f"dist/{name}/index.html"]) if is_page else NOT_FOUND
 
 

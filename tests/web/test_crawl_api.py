@@ -78,7 +78,6 @@ def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
     }
 
 
-@pytest.mark.usefixtures("ready_crawl_processes")
 def test_it_is_told_while_it_goes_on_stopped_and_gone_on_with(crawl: SlowCrawl) -> None:
     with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
         with client.stream("GET", "/api/crawl/events") as stream:

@@ -145,7 +145,7 @@ def test_an_index_that_cannot_be_read_is_rebuilt(small_crawl: Path, tmp_path: Pa
 
 
 def test_facets_are_links_that_narrow_and_are_removed(client: httpx.Client) -> None:
-    page = client.get("/", params={"q": "sea charts", "rank": "local"}).text
+    page = client.get("/", params={"q": "sea charts", "rank": "local"}).text.replace("<wbr>", "")
     hosts = dict(re.findall(r'href="(/\?[^"]*host%3A[^"]*)">([^<]+)</a>', page))
     there = next(address for address, label in hosts.items() if label == "museum.harbour.test")
     assert "rank=local" in there
