@@ -78,7 +78,7 @@ RUNS: dict[str, Made] = {
         f"{A}/", "-o", folder / "new", "--connect-to", web.address, "--delay", "0", "--ignore-robots",
     ],
     "import": lambda folder, web: [folder / "x.warc", "-o", folder / "imported"],
-    "refresh": lambda folder, web: [folder / "crawl", "--every", "day"],
+    "refresh": lambda folder, web: ["--library", folder / "crawls", "--due"],
     "schedule": lambda folder, web: ["--library", folder],
     "status": lambda folder, web: [folder / "crawl"],
     "changes": lambda folder, web: [folder / "crawl"],

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Frame, Request, Response
+from playwright.sync_api import Browser, BrowserContext, Frame, Request, Response, TimeoutError
 
 from tests.replay_tools.conftest import Exported
 from tests.replay_tools.sites import HOME, N_REAL
 
 _PATIENCE_MS = 300_000
+_TRIES, _A_TRY_MS = 6, 40_000  # for ReplayWeb.page to begin
 _OF_BROWSER = re.compile(r"(?:[\w-]+\.)*(?:google|googleapis|gstatic|gvt1)\.com:443")  # whom Chromium itself asks
 # What of a page was loaded, once all is: pictures that have a size, and styles that have rules. Not at once: what
 # plays a page may load it a second time.
@@ -120,12 +121,19 @@ def test_pywb_has_the_document_and_the_picture(pywb: str) -> None:
 
 def replayed_at(replaywebpage: str, watched: Watched) -> tuple[Frame, str]:
     """The frame in which ReplayWeb.page shows the archive that it has loaded, and what it puts before URLs there."""
-    page = watched.context.new_page()
-    with page.expect_event("framenavigated", lambda frame: frame.url.endswith(f"mp_/{HOME}")) as seen:
-        page.goto(f"{replaywebpage}/")
-    frame = seen.value
-    frame.wait_for_load_state()
-    return frame, frame.url.removesuffix(HOME)
+    for _ in range(_TRIES):
+        page = watched.context.new_page()
+        try:
+            shows = page.expect_event("framenavigated", lambda frame: frame.url.endswith(f"mp_/{HOME}"), _A_TRY_MS)
+            with shows as seen:
+                page.goto(f"{replaywebpage}/")
+        except TimeoutError:  # its service worker does not always begin: a person would load the page again
+            page.close()
+            continue
+        frame = seen.value
+        frame.wait_for_load_state()
+        return frame, frame.url.removesuffix(HOME)
+    raise AssertionError(f"ReplayWeb.page showed nothing in {_TRIES} tries")
 
 
 def test_replaywebpage_plays_a_page_of_scripts(replaywebpage: str, watched: Watched) -> None:
