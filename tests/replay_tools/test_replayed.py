@@ -119,16 +119,20 @@ def test_pywb_has_the_document_and_the_picture(pywb: str) -> None:
             assert line["mime"] == mime
 
 
+def shows_home(frame: Frame) -> bool:
+    return frame.url.endswith(f"mp_/{HOME}")
+
+
 def replayed_at(replaywebpage: str, watched: Watched) -> tuple[Frame, str]:
     """The frame in which ReplayWeb.page shows the archive that it has loaded, and what it puts before URLs there."""
     for _ in range(_TRIES):
         page = watched.context.new_page()
         try:
-            shows = page.expect_event("framenavigated", lambda frame: frame.url.endswith(f"mp_/{HOME}"), _A_TRY_MS)
-            with shows as seen:
+            with page.expect_event("framenavigated", shows_home, timeout=_A_TRY_MS) as seen:
                 page.goto(f"{replaywebpage}/")
         except TimeoutError:  # its service worker does not always begin: a person would load the page again
             page.close()
+            watched.cut_off.clear()
             continue
         frame = seen.value
         frame.wait_for_load_state()
