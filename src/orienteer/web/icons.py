@@ -56,8 +56,9 @@ class Icons:
 
     def _found(self, host: str) -> Icon:
         home = f"http://{host}/"  # or with TLS: what is archived is found by either
+        was_known = self._archive.is_known  # asked first: what is looked up before may be there a moment later
         page = self._archive.local_content(home)
-        if not self._archive.is_known:
+        if not was_known:
             return Icon(tile(host), "image/svg+xml", is_final=False)
         named = icon_urls(page.content, page.url, page.charset) if page else icon_urls(b"", home)
         for url in named[: _MAX_TRIED - 1] + named[-1:]:
