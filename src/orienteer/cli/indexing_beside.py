@@ -3,11 +3,12 @@
 What is done meanwhile runs in a process of its own, which may be killed at any moment. It gets a tenth of the time: it
 begins again when ten times as long has passed as it took the last time, and a minute at least; the first time after a
 few seconds, so that somebody who watches can search soon. It starts no others, since the cores are the crawl's; at the
-end it may.
+end it may. It runs at a low priority: who searches meanwhile comes first.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_S = 5.0
 _LEAST_PAUSE_S = 60.0
 _TIMES_AS_LONG = 10.0
+_NICENESS = 10
 
 
 class IndexingBeside:
@@ -45,6 +47,7 @@ class IndexingBeside:
                 self._process = subprocess.Popen(
                     self._command, stdin=none, stdout=none, stderr=none, start_new_session=True
                 )
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICENESS)
                 self._began = now
         elif self._process.poll() is not None:
             self._process = None

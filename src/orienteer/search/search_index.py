@@ -98,6 +98,7 @@ class SearchIndex:
         self.folder = folder
         self._opened = [texts]
         self._view = self._seen()
+        self._outdated: View | None = None
 
     @classmethod
     def open(cls, folder: str | Path) -> SearchIndex:
@@ -156,8 +157,13 @@ class SearchIndex:
 
     def is_current(self) -> bool:
         """Whether nothing has happened in the crawl since it was indexed."""
-        with FolderView.open(self.folder) as crawl:
-            return crawl.database.next_position() == self._view.columns.position
+        view = self._view
+        if self._outdated is not view:
+            with FolderView.open(self.folder) as crawl:
+                if crawl.database.next_position() == view.columns.position:
+                    return True
+            self._outdated = view  # for ever: a crawl only goes forward
+        return False
 
     def search(
         self,

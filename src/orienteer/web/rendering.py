@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Match
@@ -47,7 +48,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
         version=__version__,
-        has_api_docs=_answers(request, API_DOCS),
+        has_api_docs=_has_api_docs(request.app),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})
@@ -134,10 +135,11 @@ def _ago(unix_s: float) -> str:
     return "just now"
 
 
-def _answers(request: Request, path: str) -> bool:
-    """Whether the application has a page at this path."""
-    scope = {"type": "http", "method": "GET", "path": path, "root_path": ""}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+@lru_cache(maxsize=100)
+def _has_api_docs(app: Starlette) -> bool:
+    """Whether the application has a page that tells what its API has."""
+    scope = {"type": "http", "method": "GET", "path": API_DOCS, "root_path": ""}
+    return any(route.matches(scope)[0] is Match.FULL for route in app.routes)
 
 
 def _broken(text: object) -> Markup:
