@@ -1,12 +1,14 @@
-"""How times, sizes, shares and what strangers wrote are put into words, on the screen and in the browser."""
+"""How times, sizes, shares and what strangers wrote are put into words and links, on the screen and in the browser."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+_MAX_URL_CHARS = 3000
 _LONGEST_LEFT_S = 365 * _DAY_S
 _UNITS = ((_DAY_S, "days"), (_HOUR_S, "h"), (_MINUTE_S, "min"))
 # What a terminal would obey, what turns the direction of writing around, what cannot be seen or encoded.
@@ -50,6 +52,17 @@ def size(n_bytes: int) -> str:
 def goal_share(share: float) -> str:
     """A coverage that was asked for, as it was written: `98 %`, `99.95 %`."""
     return f"{100 * share:.10g} %"
+
+
+def share_text(share: float) -> str:
+    """`12.3 %`, `0.0123 %`: three figures, however small."""
+    places = 2 - math.floor(math.log10(100 * share)) if share > 0 else 0
+    return f"{100 * share:.{min(max(places, 0), 9)}f} %"
+
+
+def is_link(url: str) -> bool:
+    """Whether one may be sent there: nothing but http and https ever becomes a link."""
+    return url.startswith(("http://", "https://")) and len(url) <= _MAX_URL_CHARS
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
