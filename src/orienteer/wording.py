@@ -1,15 +1,16 @@
-"""How times, sizes, shares and what strangers wrote are put into words, on the screen and in the browser."""
+"""How times, sizes, shares and what strangers wrote are put into words and links, on the screen and in the browser."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+_MAX_URL_CHARS = 3000
 _LONGEST_LEFT_S = 365 * _DAY_S
 _UNITS = ((_DAY_S, "days"), (_HOUR_S, "h"), (_MINUTE_S, "min"))
-_CLOSE = 1.5  # two estimates no further apart are told as one
 # What a terminal would obey, what turns the direction of writing around, what cannot be seen or encoded.
 _NOT_PLAIN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
@@ -28,15 +29,12 @@ def duration(seconds: float) -> str:
     return f"{whole // _DAY_S} d {whole % _DAY_S // _HOUR_S} h"
 
 
-def time_left(most_s: float | None, least_s: float | None = None) -> str:
-    """`about 4 min`, or `2 to 9 min` where that is all that can be said; `not known yet` while nothing can."""
-    if most_s is None or not 0 <= most_s < _LONGEST_LEFT_S:
+def time_left(seconds: float | None) -> str:
+    """`about 4 min`; `not known yet` while nothing can be said."""
+    if seconds is None or not 0 <= seconds < _LONGEST_LEFT_S:
         return "not known yet"
-    unit_s, name = next((unit for unit in _UNITS if most_s >= 1.5 * unit[0]), (1, "s"))
-    most, least = f"{most_s / unit_s:.0f}", f"{(most_s if least_s is None else least_s) / unit_s:.0f}"
-    if least_s is None or most_s <= _CLOSE * least_s or most == least:
-        return f"about {most} {name}"
-    return f"{least} to {most} {name}" if least != "0" else f"up to {most} {name}"
+    unit_s, name = next((unit for unit in _UNITS if seconds >= 1.5 * unit[0]), (1, "s"))
+    return f"about {seconds / unit_s:.0f} {name}"
 
 
 def moment(unix_s: float) -> str:
@@ -54,6 +52,17 @@ def size(n_bytes: int) -> str:
 def goal_share(share: float) -> str:
     """A coverage that was asked for, as it was written: `98 %`, `99.95 %`."""
     return f"{100 * share:.10g} %"
+
+
+def share_text(share: float) -> str:
+    """`12.3 %`, `0.0123 %`: three figures, however small."""
+    places = 2 - math.floor(math.log10(100 * share)) if share > 0 else 0
+    return f"{100 * share:.{min(max(places, 0), 9)}f} %"
+
+
+def is_link(url: str) -> bool:
+    """Whether one may be sent there: nothing but http and https ever becomes a link."""
+    return url.startswith(("http://", "https://")) and len(url) <= _MAX_URL_CHARS
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:

@@ -1,4 +1,5 @@
-"""The whole story in a real browser: from an empty library to search, over a restart of the server in the middle."""
+"""The whole story in a real browser: from an empty library to search, a refresh, an estimate, a shared certificate and
+an export, over a restart of the server in the middle."""
 
 from __future__ import annotations
 
@@ -23,19 +24,22 @@ from orienteer.library.library import Library
 from tests.browser.conftest import DESKTOP
 from tests.browser.test_all_pages import findings
 from tests.cli.live_process import wait_until
+from tests.cli.run import orienteer
 from tests.ready_process import ReadyPopen
 
 pytestmark = pytest.mark.long
 
 
 class Cellar(Site):
-    """A tree of pages that nobody comes to the end of, on any host."""
+    """A tree of pages that nobody comes to the end of, on any host; each names a page of another one."""
 
     def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
         if target == "/robots.txt":
             return Answer("User-agent: *\nDisallow: /private/\n", content_type="text/plain")
         shelf = target.strip("/") or "1"
         links = "".join(f'<li><a href="/{shelf}.{n}">Shelf {shelf}.{n}</a></li>' for n in range(1, 5))
+        port = (headers.get("Host") or host).partition(":")[2]
+        links += f'<li><a href="http://localhost:{port}/elsewhere-{shelf}">Another cellar</a></li>'
         text = f"Barrels of cider stand on shelf {shelf} of the cellar."
         return Answer(f"<!DOCTYPE html><title>Shelf {shelf}</title><h1>Shelf {shelf}</h1><p>{text}</p><ul>{links}</ul>")
 
@@ -91,7 +95,7 @@ def n_found(page: Page, crawl: str) -> int:
     )
 
 
-def test_from_an_empty_library_to_search(browser: Browser, web: FakeWeb, library: Path) -> None:
+def test_from_an_empty_library_to_search(browser: Browser, web: FakeWeb, library: Path, tmp_path: Path) -> None:
     with serving(library) as address, window(browser, address) as page:
         begin(page, web)
         watch_and_search(page)
@@ -101,6 +105,9 @@ def test_from_an_empty_library_to_search(browser: Browser, web: FakeWeb, library
         card = page.locator(".one-crawl")
         expect(card.locator(".badge")).to_have_text("Running")
         stop_and_resume(page)
+        refresh(page)
+        estimate(page, web)
+        share(page, library, tmp_path / "shared.html")
         export_and_delete(page, library)
 
 
@@ -111,6 +118,7 @@ def begin(page: Page, web: FakeWeb) -> None:
     assert findings(page) == []
     page.get_by_label("Start a new crawl").fill(f"http://127.0.0.1:{web.port}/")
     page.get_by_role("button", name="Next").click()
+    page.wait_for_load_state()  # what is typed before the scripts are there is followed by nobody
     preview = page.locator("#preview")
     expect(preview).to_contain_text("at most one request in one second to 127.0.0.1")
     page.get_by_label("Seconds between two requests").fill("0.1")  # what will happen follows
@@ -150,6 +158,39 @@ def stop_and_resume(page: Page) -> None:
     expect(page.locator(".phase")).to_have_text("Running")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".phase")).to_have_text("Stopped")
+
+
+def refresh(page: Page) -> None:
+    page.goto("/crawls/cellar/manage")
+    page.get_by_role("button", name="Refresh").click()
+    expect(page).to_have_url(re.compile("/crawls/cellar/crawl$"))
+    expect(page.locator(".phase")).to_have_text("Running")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".phase")).to_have_text("Stopped")
+
+
+def estimate(page: Page, web: FakeWeb) -> None:
+    """It runs to its end: pages around those of the crawl are fetched, links to the other host among them."""
+    page.goto("/crawls/cellar/manage")
+    expect(page.locator("#manage-state .job")).to_have_count(0)
+    n_before = len(web.requests)
+    page.locator("form[action$='/start/estimate']").get_by_label("Pages at most").fill("3")
+    page.get_by_role("button", name="Estimate").click()
+    row = page.locator(".jobs tbody tr").filter(has_text="Estimate")
+    expect(row).to_contain_text("Done")
+    asked = [host for _, host, target in web.requests[n_before:] if target != "/robots.txt"]
+    assert len(asked) == 3
+    assert f"localhost:{web.port}" in asked
+
+
+def share(page: Page, library: Path, file: Path) -> None:
+    """The certificate, as a file that others check."""
+    page.goto("/crawls/cellar/certificate")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download the certificate").click()
+    saved.value.save_as(file)
+    assert saved.value.suggested_filename == "cellar.certificate.html"
+    assert orienteer("verify", file, library / "cellar").stdout.startswith("The certificate holds")
 
 
 def export_and_delete(page: Page, library: Path) -> None:

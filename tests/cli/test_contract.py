@@ -65,6 +65,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     ori.update_index(folder / "crawl")
     ori.LinkGraph.from_links(4, [0, 0, 1, 2], [1, 2, 3, 0]).save(folder / "web.npz")
     (folder / "local.txt").write_text("0\n1\n")
+    (folder / "crawls").mkdir()
     write_examples(folder)
     topic_file(folder, 'kind = "linear"', *EXAMPLES, name="topic.toml")
     topic_file(folder, 'kind = "keywords"', 'words = ["words"]', "enough = 1", name="words.toml")

@@ -371,14 +371,6 @@ def test_time_left(seconds: float | None, expected: str) -> None:
     assert time_left(seconds) == expected
 
 
-@pytest.mark.parametrize(
-    ("least", "most", "expected"),
-    [(60, 540, "1 to 9 min"), (400, 500, "about 8 min"), (5, 7200, "up to 2 h"), (0, 0, "about 0 s")],
-)
-def test_time_left_between_two_estimates(least: float, most: float, expected: str) -> None:
-    assert time_left(most, least) == expected
-
-
 def test_tally_names_the_largest() -> None:
     assert tally({}, 3) == ""
     assert tally({"a": 1, "b": 3000, "c": 2}, 3) == "b (3,000), c (2), a (1)"

@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from orienteer.ledger.scope import KINDS
+from orienteer.web.new_crawl import SCOPES
 from tests.web.small_library import notice, served_library
 
 HIDDEN = re.compile(r'name="seen" value="(\w+)"')
@@ -51,6 +53,14 @@ def test_what_will_happen(client: httpx.Client, place: Path) -> None:
     below = said(client.get("/new?url=https://example.org/docs/a.html?x&scope=prefix&delay=0.25"))
     assert below["Fetched"].startswith("pages below example.org/docs/, from ")
     assert below["Pace"].startswith("at most 4 requests a second to example.org")
+    everywhere = said(client.get("/new?url=https://example.org/&scope=web&budget=500"))
+    assert everywhere["Fetched"] == "pages of any site that links lead to, from https://example.org/ on."
+    assert everywhere["Ends"].endswith("or after 500 pages, whatever comes first.")
+    assert everywhere["Pace"].endswith("to each host, one at a time.")
+
+
+def test_scopes_are_those_of_the_command() -> None:
+    assert {choice.name for choice in SCOPES} == set(KINDS)
 
 
 def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Client) -> None:
@@ -81,7 +91,7 @@ def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Clie
         ({"url": "https://example.org/", "budget": ""}, "are all needed"),
         ({"url": "https://example.org/", "delay": "0"}, "at least 0.1 seconds between requests"),
         ({"url": "https://example.org/", "delay": "-1"}, "delay"),
-        ({"url": "https://example.org/", "scope": "web"}, "no scope is named 'web'"),
+        ({"url": "https://example.org/", "scope": "world"}, "no scope is named 'world'"),
         ({"url": "https://example.org/", "name": "../out"}, "cannot be the name of a crawl"),
         ({"url": "https://example.org/", "name": "/tmp/out"}, "cannot be the name of a crawl"),
         ({"url": "https://example.org/", "name": ".jobs"}, "cannot be the name of a crawl"),

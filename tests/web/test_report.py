@@ -13,6 +13,7 @@ from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.store.folder import CrawlFolder
 from orienteer.web.kept_report import KeptReport
+from tests.cli.live_process import wait_until
 from tests.report.handmade import GONE, SETTINGS, handmade_crawl
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, DEAD, FORBIDDEN, MOVED
@@ -49,7 +50,7 @@ def test_files_that_are_not_there(client: httpx.Client, name: str) -> None:
 def test_a_crawl_without_pages(tmp_path: Path) -> None:
     CrawlFolder.create(tmp_path / "empty", SETTINGS).close()
     with served(tmp_path / "empty") as address, client_of(address) as client:
-        assert "has fetched no page yet" in client.get("/report").text
+        wait_until(lambda: "has fetched no page yet" in client.get("/report").text)  # it is made beside the requests
         assert client.get("/report/report.csv").status_code == 409
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from orienteer.search.index_files import TEXTS
+from orienteer.web.pages.several import MAX_CRAWLS
 from tests.web.small_library import DAMAGED, HARBOUR, OTHER, heading, make_library, served_library
 
 
@@ -81,3 +83,21 @@ def test_an_empty_library_says_where_to_begin(tmp_path: Path) -> None:
         assert "No crawl has a search index yet." in page.text
         assert client.get("/api/search", params={"q": "sea"}).status_code == 400
         assert client.get("/api/complete", params={"q": "sea"}).json()["suggestions"] == []
+
+
+def test_more_crawls_than_are_searched_at_once_are_counted_and_any_can_be_chosen(
+    small_crawl: Path, tmp_path: Path
+) -> None:
+    library = make_library(tmp_path / "crawls", small_crawl)
+    for number in range(MAX_CRAWLS):  # they come first by name, and cannot be read
+        (library / f"a{number}" / "index").mkdir(parents=True)
+        for name in ("crawl.db", f"index/{TEXTS}"):
+            (library / f"a{number}" / name).write_bytes(b"no database")
+    with served_library(library) as (client, _):
+        page = client.get("/search", params={"q": "sea charts"}).text
+        assert f"Only the first {MAX_CRAWLS} of these {MAX_CRAWLS + 2} crawls are searched" in page
+        assert page.count(" is left out: ") == MAX_CRAWLS
+        assert f'name="crawl" value="{OTHER}"' in page
+        chosen = client.get("/search", params={"q": "sea charts", "crawl": OTHER}).text
+        assert "Only the first" not in chosen
+        assert "20 pages found" in chosen

@@ -7,6 +7,8 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.order_file import check_place
+from orienteer.errors import InputError
 
 
 def certificate(
@@ -38,6 +40,7 @@ def certificate(
     from orienteer.certificates.page import certificate_page
     from orienteer.files.atomic import replaced
 
+    check_place(out)
     with display.progress_bar() as progress:
         facts = facts_of_folder(folder, read_stored, progress)
     if json and out is None:
@@ -46,8 +49,11 @@ def certificate(
     path = out or folder.resolve().with_name(f"{folder.resolve().name}.certificate.html")
     is_data = json or path.suffix == ".json"
     text = as_json.dumps(facts.as_json(), indent=1) + "\n" if is_data else certificate_page(facts)
-    with replaced(path) as new:
-        new.write_text(text, encoding="utf-8", newline="\n")
+    try:
+        with replaced(path) as new:
+            new.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
     out_of = display.console()
     for line in (f"{path}: {headline(facts)}", f"SHA-256 of the facts: {facts.digest}"):
         out_of.print(line, soft_wrap=True, markup=False, highlight=False)

@@ -15,8 +15,11 @@ LIBRARY = typer.Option(
 )
 
 
-def chosen_library(path: Path | None) -> Library:
-    """The one that was named, or that of the user."""
+def chosen_library(path: Path | None, may_be_new: bool = False) -> Library:
+    """The one that was named, or that of the user. One that was named is there, unless it `may_be_new`."""
+    from orienteer.errors import InputError
     from orienteer.library.library import Library, default_library
 
+    if path is not None and not path.is_dir() and (path.exists() or not may_be_new):
+        raise InputError(f"{path}: {'not a folder of crawls' if path.exists() else 'no such folder of crawls'}")
     return Library(default_library() if path is None else path)

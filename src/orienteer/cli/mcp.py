@@ -63,7 +63,7 @@ def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> Non
     host, port = _place(http)
     only_this_machine = is_loopback(host)
     known = token_of(token, f"--http {http}", only_this_machine)
-    with listening(host, port) as listener:
+    with listening(host, port, "--http", n_tried=1) as listener:  # clients are told the port beforehand
         app = agent_app(server, known, only_this_machine)
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}{PATH}"

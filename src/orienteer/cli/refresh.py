@@ -12,6 +12,7 @@ import typer
 
 from orienteer.cli import display
 from orienteer.cli.goal_option import BUDGET_HELP, UNTIL_HELP, GoalOptions
+from orienteer.cli.library_option import chosen_library
 from orienteer.cli.running import say
 from orienteer.cli.schedule_options import AT, EVERY_HELP, FEED, ON, PRIVATE, SECRET, THRESHOLD, WEBHOOK, schedule_of
 from orienteer.errors import InputError, OrienteerError
@@ -131,10 +132,9 @@ def _of_folder(path: Path, own: Schedule | None, secret: Path | None) -> Target:
 
 
 def _of_library(places: list[str], library: Path) -> dict[str, Callable[[], Target]]:
-    from orienteer.library.library import Library
     from orienteer.library.schedules import Schedules
 
-    schedules = Schedules(Library(library))
+    schedules = Schedules(chosen_library(library))
     names = [_name_in(place, library) for place in places] if places else schedules.names()
     return {name: partial(_of_name, schedules, name) for name in names}
 

@@ -89,9 +89,9 @@ def print_summary(found: SiteReport, out: Path | None) -> None:
     """The report in a few lines: the counts, and where it is; without a file, the costliest findings, too."""
     from rich.text import Text
 
-    from orienteer.report.html_file import headline, share_text
+    from orienteer.report.html_file import headline
     from orienteer.report.kinds import CLICKS, KINDS
-    from orienteer.wording import plain
+    from orienteer.wording import plain, share_text
 
     console = display.console()
     console.print(Text(headline(found), "bold"), soft_wrap=True)

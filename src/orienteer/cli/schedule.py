@@ -11,6 +11,7 @@ import typer
 
 from orienteer.cli import display
 from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.running import say
 from orienteer.cli.schedule_options import AT, FEED, ON, PRIVATE, THRESHOLD, WEBHOOK, schedule_of
 from orienteer.errors import InputError, OrienteerError
 
@@ -49,17 +50,31 @@ def schedule(
         if name is None:
             raise InputError("which crawl? Name one of the library to set its schedule")
         _set(schedules, name, every, at, on, threshold, webhook, feed, webhook_private)
-    rows = [_told(schedules, one) for one in ([name] if name else schedules.names())]
+    rows, n_damaged = [], 0
+    for one in [name] if name else schedules.names():
+        try:
+            rows.append(_told(schedules, one))
+        except OrienteerError as error:  # the others may be all right
+            if name:
+                raise
+            n_damaged += 1
+            say(f"orienteer: {error}")
     if json:
         display.print_json({"schedules": rows})
-        return
+    elif rows or n_damaged:
+        _print(rows, name is not None)
+    else:
+        print("No crawl has a schedule.")
+    if n_damaged:
+        raise typer.Exit(2)
+
+
+def _print(rows: list[dict[str, Any]], with_secret: bool) -> None:
     with display.ignore_broken_pipe():
         for row in rows:
             print(f"{row['crawl']}: {row['line']}")
-            if row["webhook"] and name:
+            if row["webhook"] and with_secret:
                 print(f"  webhook {row['webhook']}\n  secret  {row['secret']}")
-        if not rows:
-            print("No crawl has a schedule.")
 
 
 def _set(

@@ -143,7 +143,9 @@ def show_library(path: Path | None, place: Place, allow_private: bool = False) -
     from orienteer.web.library_app import create_library_app
     from orienteer.wording import counted
 
-    folder = chosen_library(path).path.absolute()
+    chosen = chosen_library(path, may_be_new=True)
+    chosen.make()
+    folder = chosen.path.absolute()
     app = create_library_app(folder, allow_private=allow_private, **place.guarding)
     with following(Scheduler(app.state.here.jobs)):
         place.serve(app, folder)

@@ -39,6 +39,8 @@ def verify(
     if len(paths) > 2:
         raise InputError("verify takes a crawl folder, or a certificate and a crawl folder")
     if len(paths) == 2:
+        if paths[0].is_dir():
+            raise InputError(f"{paths[0]} is a folder; the certificate comes first: orienteer verify CERTIFICATE DIR")
         return _verify_certificate(paths[0], paths[1], quick, read_stored, json)
     if paths[0].is_file():
         raise InputError(f"{paths[0]} is a file; to compare a certificate, name the crawl folder, too")

@@ -122,6 +122,6 @@ def crawl_line(status: FolderStatus) -> str:
     parts = [
         f"{counted(status.n_fetched, 'page')} fetched",
         "" if proved is None else f"proved: {interval(proved)}",
-        f"{time_left(left, figures.get('least_left_s'))} left" if isinstance(left, float | int) and left else "",
+        f"{time_left(left)} left" if isinstance(left, float | int) and left else "",
     ]
     return "; ".join(part for part in parts if part)

@@ -59,8 +59,10 @@ class Schedules:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {error}") from None
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not TOML: it is no UTF-8") from None
         return schedule_in(text, str(path))
 
     def set(self, name: str, schedule: Schedule) -> None:
@@ -143,11 +145,13 @@ class Schedules:
 
 
 def schedule_in(text: str, where: str) -> Schedule:
-    """The schedule that a file states; what is wrong with it is one line."""
+    """The schedule that a file states; what is wrong with it is one line that names the file."""
     try:
         return from_table(Schedule, tomllib.loads(text), where)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where}: not TOML: {error}") from None
+    except InputError as error:
+        raise InputError(str(error) if where in str(error) else f"{where}: {error}") from None
 
 
 def standing_of(

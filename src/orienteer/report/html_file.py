@@ -5,7 +5,6 @@ Everything that is not written in a template is escaped.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any, TextIO
 from urllib.parse import urlencode
@@ -15,12 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from orienteer import __version__
 from orienteer.report.finding import Finding, SiteReport
 from orienteer.report.kinds import CLICKS, KINDS
-from orienteer.wording import counted, moment, plain
+from orienteer.wording import counted, is_link, moment, plain, share_text
 
 MOST_SHOWN = 200  # findings of a kind; CSV and JSON have all of them
 MOST_ON_PAGE = 25  # of them as a part of a page
 _PLACES_SHOWN = 5
-_MAX_URL_CHARS = 3000
 
 
 def write_html(report: SiteReport, out: TextIO) -> None:
@@ -48,12 +46,6 @@ def headline(report: SiteReport) -> str:
     addresses = counted(n_broken, "address leads", "addresses lead")
     one_in = f" (1 in {1 / share:,.0f})" if share > 0 else ""
     return f"{share_text(share)} of a surfer's clicks end at a broken link{one_in}: {addresses} to no page."
-
-
-def share_text(share: float) -> str:
-    """`12.3 %`, `0.0123 %`: three figures, however small."""
-    places = 2 - math.floor(math.log10(100 * share)) if share > 0 else 0
-    return f"{100 * share:.{min(max(places, 0), 9)}f} %"
 
 
 def _values(report: SiteReport, details: str | None, most_shown: int) -> dict[str, Any]:
@@ -98,5 +90,5 @@ def _environment() -> Environment:
         "value": _shown_value,
         "query": lambda url: urlencode({"url": url}, errors="replace"),
     }
-    environment.tests["link"] = lambda url: url.startswith(("http://", "https://")) and len(url) <= _MAX_URL_CHARS
+    environment.tests["link"] = is_link
     return environment

@@ -44,7 +44,7 @@ def site_report(
     start, and slow if the server took longer than `slow_s` seconds. Of each finding the costliest `most_places` places
     are told, or all with None. Pages are read by this many `processes`, for which there is a sensible number.
     """
-    if deep < 0 or slow_s < 0 or (most_places is not None and most_places < 0):
+    if deep < 0 or not slow_s >= 0 or (most_places is not None and most_places < 0):
         raise InputError("deep, slow and places are numbers that are not negative")
     wanted = tuple(host_in(name) for name in ([hosts] if isinstance(hosts, str) else hosts))
     with FolderView.open(Path(folder)) as crawl:

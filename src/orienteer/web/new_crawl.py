@@ -33,7 +33,9 @@ SCOPES = (
     Choice("host", "This host", "Pages whose address has exactly the same host, such as www.example.org."),
     Choice("site", "The whole site", "All hosts of the site: www.example.org, blog.example.org and so on."),
     Choice("prefix", "This folder", "Only pages below the folder of the URL, such as example.org/docs/."),
+    Choice("web", "Wherever links lead", "Pages of any site: only the coverage and the number of pages below end it."),
 )
+_MANY_HOSTS = ("site", "web")
 
 
 class Said(NamedTuple):
@@ -119,6 +121,8 @@ def _who(new: NewCrawl) -> str:
 
 def _places(new: NewCrawl) -> str:
     host = host_of(new.url)
+    if new.scope == "web":
+        return f"pages of any site that links lead to, from {plain(new.url, 300)} on."
     if new.scope == "site":
         return f"pages of {site_of(host)} and all its hosts, from {plain(new.url, 300)} on. No other site is asked."
     if new.scope == "prefix":
@@ -128,7 +132,7 @@ def _places(new: NewCrawl) -> str:
 
 
 def _pace(new: NewCrawl) -> str:
-    host = "each host" if new.scope == "site" else host_of(new.url)
+    host = "each host" if new.scope in _MANY_HOSTS else host_of(new.url)
     if not new.delay_s:
         return f"one request after the other to {host}, without a pause: for hosts of your own only."
     rate = 1 / new.delay_s
@@ -150,7 +154,7 @@ def _end(new: NewCrawl) -> str:
 def _time(new: NewCrawl) -> str:
     if not new.delay_s:
         return "as long as the host needs to answer."
-    if new.scope == "site":
+    if new.scope in _MANY_HOSTS:
         return "depends on the number of hosts, since they are asked side by side."
     most = duration(new.budget * new.delay_s)
     return f"at least {most} if it fetches all {counted(new.budget, 'page')}; small sites are done much sooner."

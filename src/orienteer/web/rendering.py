@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import time
@@ -22,10 +21,9 @@ from orienteer.graph.proved import percent
 from orienteer.url import host_of
 from orienteer.web.archived.addresses import time_text
 from orienteer.web.served_crawl import ServedCrawl
-from orienteer.wording import counted, duration, moment, plain, size, time_left, visible
+from orienteer.wording import counted, duration, is_link, moment, plain, share_text, size, time_left, visible
 
 API_DOCS = "/api/docs"
-_MAX_URL_CHARS = 3000
 _MAX_LINE_CHARS = 1000
 _JOINT = re.compile(r"(?<=[./?&=_-])(?=\w)")
 
@@ -75,11 +73,6 @@ def wants_part(request: Request) -> bool:
     return request.headers.get("HX-Request") == "true" and "HX-History-Restore-Request" not in request.headers
 
 
-def is_link(url: str) -> bool:
-    """Whether one may be sent there: nothing but http and https ever becomes a link."""
-    return url.startswith(("http://", "https://")) and len(url) <= _MAX_URL_CHARS
-
-
 def details_of(url: str) -> str:
     """The address of the details of a page, under the path of its crawl."""
     return "/page?" + urlencode({"url": url}, errors="replace")
@@ -104,7 +97,7 @@ def _environment() -> Environment:
         "size": size,
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "percent": _percent,
-        "rank": _rank,
+        "rank": share_text,
         "at_least": percent,
         "at_most": lambda share: percent(share, up=True),
         "time_left": time_left,
@@ -153,9 +146,3 @@ def _broken(text: object) -> Markup:
 
 def _percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
-
-
-def _rank(share: float) -> str:
-    """`12.3 %`, `0.0123 %`: three figures, however small."""
-    places = 2 - math.floor(math.log10(100 * share)) if share > 0 else 0
-    return f"{100 * share:.{min(max(places, 0), 9)}f} %"

@@ -89,15 +89,15 @@ def listening_beside(listener: socket.socket) -> socket.socket:
         return listening(host, 0)
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there, or on the next port that is free; 0 is any free port."""
+def listening(host: str, port: int, option: str = "--host", n_tried: int = _PORTS_TRIED) -> socket.socket:
+    """A socket that listens there, or on one of the next ports, `n_tried` in all; 0 is any free port."""
     if not 0 <= port <= _MAX_PORT:
         raise InputError(f"--port is {port}; a port is a number from 0 (any free one) to {_MAX_PORT:,}")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
-        raise InputError(f"--host {host}: there is no such address here ({error})") from None
-    last = min(port + _PORTS_TRIED - 1, _MAX_PORT) if port else 0
+        raise InputError(f"{option} {host}: there is no such address here ({error})") from None
+    last = min(port + n_tried - 1, _MAX_PORT) if port else 0
     for number in range(port, last + 1):
         # Named as TCP, or asyncio does not send small answers at once (TCP_NODELAY): each would take 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -109,4 +109,5 @@ def listening(host: str, port: int) -> socket.socket:
         except OSError as error:
             listener.close()
             why = error.strerror or str(error)
-    raise InputError(f"--host {host}: no port from {port} to {last} can be used: {why}")
+    ports = f"port {port} cannot" if last == port else f"no port from {port} to {last} can"
+    raise InputError(f"{option} {host}: {ports} be used: {why}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -21,22 +22,11 @@ _N_SHOWN = 100
 router = APIRouter()
 
 
-class JobAnswer(BaseModel):
+@dataclass(frozen=True)
+class JobAnswer(Job):
     """A command on a crawl, running or over. `state` is starting, running, stopping, done, failed, stopped or killed;
     `line` is what it said last, `share` how far it is, `file` where what it wrote can be taken from this server."""
 
-    id: str
-    kind: str
-    crawl: str
-    state: str
-    began: float
-    ended: float | None
-    exit_code: int | None
-    process: int | None
-    line: str
-    share: float | None
-    command: list[str]
-    options: dict[str, Any]
     file: str | None
 
 
@@ -121,8 +111,7 @@ def stop_api(request: Request, id: str) -> JobAnswer:
 
 
 def job_answer(job: Job) -> JobAnswer:
-    known = {name: getattr(job, name) for name in JobAnswer.model_fields if name != "file"}
-    return JobAnswer(file=f"/jobs/{job.id}/file" if job.result is not None else None, **known)
+    return JobAnswer(**vars(job), file=f"/jobs/{job.id}/file" if job.result is not None else None)
 
 
 def _of_job(request: Request, id: str) -> dict[str, Any]:

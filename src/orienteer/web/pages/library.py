@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -18,25 +19,13 @@ ENTRY = Entry("/", "Crawls")
 router = APIRouter()
 
 
-class CrawlCard(BaseModel):
+@dataclass(frozen=True)
+class CrawlCard(Card):
     """A crawl at a glance. `state` is new, running, finished (its goal is reached), stopped or damaged. `job` is the
-    one that works on it, or else its last."""
+    one that works on it, or else its last. `path` is where its pages are on this server."""
 
-    name: str
-    path: str = Field(description="Where its pages are on this server")
-    seeds: list[str]
-    state: str
-    sentence: str
-    lower: float | None
-    upper: float | None
-    measured: float | None
-    n_fetched: int
-    n_urls: int
-    last_time: float | None
-    bytes: int
-    is_indexed: bool
-    trouble: str | None
     job: JobAnswer | None
+    path: str
 
 
 class LibraryAnswer(BaseModel):
@@ -91,6 +80,5 @@ def _shown(request: Request) -> dict[str, Any]:
 
 
 def _told(card: Card) -> CrawlCard:
-    known = {name: getattr(card, name) for name in CrawlCard.model_fields if name not in ("path", "job", "seeds")}
     job = None if card.job is None else job_answer(card.job)
-    return CrawlCard(path=f"/crawls/{card.name}/", job=job, seeds=list(card.seeds), **known)
+    return CrawlCard(**vars(card) | {"job": job}, path=f"/crawls/{card.name}/")

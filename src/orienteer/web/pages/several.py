@@ -1,6 +1,7 @@
 """Search over the crawls of a library, at /search, and /api/search: all of them, or those that are chosen.
 
-Crawls without an index are left out, and named; one that cannot be read is left out with the reason.
+Crawls without an index are no choice; one that cannot be read is left out with the reason. So many are searched at
+once: where there are more, those that come first by name are searched, and the page says so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from orienteer.web.rendering import Entry, render
 from orienteer.wording import counted, plain
 
 ENTRY = Entry("/search", "Search")
-_MAX_CRAWLS = 50  # at once
+MAX_CRAWLS = 50  # at once
 
 router = APIRouter()
 
@@ -56,6 +57,7 @@ def several_page(
     orders = [order for order in ORDERS if order.name != "global"]
     values: dict[str, Any] = {"q": q, "rank": rank, "default": DEFAULT, "orders": orders, "n_open": N_OPEN}
     values |= {"names": names, "chosen": chosen, "results": None, "troubles": {}, "n_pages": None}
+    values["max_crawls"] = MAX_CRAWLS
     if not names:
         return render(request, "several.html", **values)
     with _opened(request, chosen or names) as (indexes, troubles):
@@ -82,7 +84,8 @@ def several_api(
     n: Annotated[int, Query(ge=1, le=MAX_N, description="Results a page")] = N_SHOWN,
     facets: Annotated[bool, Query(description="Count the results by host, language, type, year")] = False,
 ) -> SeveralResults:
-    """Each hit names its crawl; scores of different crawls can be compared."""
+    """Each hit names its crawl; scores of different crawls can be compared. `by_crawl` names those that were searched:
+    fifty at most, the first by name."""
     names = _searchable(request)
     with _opened(request, _expected(request, crawl, names) or names) as (indexes, _):
         return search_several(indexes, q, rank=rank, page=page, n=n, with_facets=facets)
@@ -115,7 +118,7 @@ def description(request: Request) -> Response:
 
 
 def _searchable(request: Request) -> list[str]:
-    """The crawls that have an index, as many as can be searched at once."""
+    """The crawls that have an index."""
     library = in_library(request).library
     names = []
     for name in library.names():
@@ -124,7 +127,7 @@ def _searchable(request: Request) -> list[str]:
         except OrienteerError:  # it is gone, or was never a crawl
             continue
         names += [name] if has_index else []
-    return names[:_MAX_CRAWLS]
+    return names
 
 
 def _expected(request: Request, chosen: list[str], names: list[str]) -> list[str]:
@@ -138,11 +141,11 @@ def _expected(request: Request, chosen: list[str], names: list[str]) -> list[str
 
 @contextmanager
 def _opened(request: Request, names: list[str]) -> Iterator[_Opened]:
-    """The indexes of these crawls."""
+    """The indexes of these crawls, as many as are searched at once."""
     here = in_library(request)
     opened = _Opened({}, {})
     with ExitStack() as stack:
-        for name in names:
+        for name in names[:MAX_CRAWLS]:
             try:
                 crawl = stack.enter_context(here.crawls.using(name))
                 opened.indexes[name] = stack.enter_context(crawl.searching())
