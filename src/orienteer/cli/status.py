@@ -126,7 +126,10 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", counted(found.n_fetched, "page")),
         ("redirects", f"{found.n_redirects:,}" if found.n_redirects else ""),
-        ("skipped", counted(found.n_skipped, "file, not HTML", "files, not HTML") if found.n_skipped else ""),
+        (
+            "skipped",
+            counted(found.n_skipped, "file of another type", "files of other types") if found.n_skipped else "",
+        ),
         ("failed", _pages(found, PageState.FAILED, found.n_failed)),
         ("blocked", _pages(found, PageState.BLOCKED, found.n_blocked)),
         ("rendered", rendered_in_words(found.rendered)),
