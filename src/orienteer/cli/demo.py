@@ -24,7 +24,7 @@ _PORT = 8642
 
 
 def demo(
-    serve: bool = typer.Option(False, "--serve", help="Then keep the town, and the pages of orienteer serve, open."),
+    serve: bool = typer.Option(False, "--serve", help="Then keep serving the town and the pages in the browser."),
     keep: Path | None = typer.Option(None, metavar="DIR", help="Keep the crawl in this folder, which must be new."),
     town: bool = typer.Option(False, "--town", help="Serve the town, and nothing else: to crawl it yourself."),
 ) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plugins(
-    all_names: bool = typer.Option(False, "--all", help="Also what Orienteer itself has."),
+    all_names: bool = typer.Option(False, "--all", help="Also list what is built in."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """List the policies, seed methods, topics, formats, fetchers and page hooks that other packages add.
