@@ -37,7 +37,9 @@ def written(version: str = "1.2.3", heading: str = "1.2.3 (2030-01-31)", date: s
 
 
 def test_the_version_of_this_checkout_is_the_same_everywhere() -> None:
-    assert version_problems({name: (ROOT / name).read_text() for name in written()}) == []
+    """Between two releases the changes may begin with others, which have no version yet."""
+    problems = version_problems({name: (ROOT / name).read_text() for name in written()})
+    assert [problem for problem in problems if "'Unreleased'" not in problem] == []
     named = re.search(r"^orienteer (\d.*)$", (ROOT / "docs" / "tutorial.md").read_text(), re.MULTILINE)
     assert named is not None
     assert named[1] == orienteer.__version__
