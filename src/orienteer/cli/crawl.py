@@ -226,7 +226,7 @@ def crawl(
 ) -> None:
     """Crawl the web from start pages: politely, durably, until enough is fetched.
 
-    With --until the coverage is measured by random walks, and proved: the crawl stops by what comes first.
+    With --until the coverage is measured by random walks, and proved; the crawl stops by whichever comes first.
 
     Run the same command again to resume, after any kind of stop. Ctrl-C finishes what is under way;
     a second Ctrl-C stops at once.

@@ -30,8 +30,8 @@ def demo(
 ) -> None:
     """Show everything on the web of a small town, served on loopback: seeds, crawl, refresh, rank, search.
 
-    Nothing leaves this machine. With --serve all of it can be looked at in the browser afterwards, until Ctrl-C. With
-    --town no story is told: the town is there until Ctrl-C, for commands that you type in another terminal.
+    Nothing leaves this machine. With --serve you can look at everything in the browser afterwards, until Ctrl-C. With
+    --town nothing is shown: the town is served until Ctrl-C, for commands that you type in another terminal.
 
     Example: [bold]orienteer demo --serve[/bold]
     """

@@ -38,7 +38,7 @@ def plugins(
     if found:
         _print_table(found)
     else:
-        print("no plug-ins are installed (--all lists what Orienteer itself has)")
+        print("no plug-ins are installed (--all also lists what is built in)")
     for problem in problems:
         print(f"cannot be loaded: {problem}", file=sys.stderr)
 
