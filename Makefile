@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser replay-tools check bench bench-quick docs lint types layers clean
+.PHONY: demo test browser replay-tools check bench bench-quick docs release-check lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
@@ -41,6 +41,10 @@ layers: .venv/.installed-dev
 # The documents as a site that needs no network; a warning ends it. Then open build/docs/index.html.
 docs: .venv/.installed-docs
 	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+
+# A wheel and an sdist are built in build/release, checked, installed and used with every Python at hand.
+release-check:
+	$(PYTHON) -m release.check
 
 # All benchmarks take a night; an interrupted run is resumed. The quick ones take a quarter of an hour.
 bench: .venv/.installed-bench

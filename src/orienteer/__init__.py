@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from orienteer.topics.topic import PageContent, Topic
     from orienteer.topics.topic_file import load_topic
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Added": "pages.added",

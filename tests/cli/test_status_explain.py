@@ -251,7 +251,7 @@ def test_the_status_of_a_crawl_that_is_over(whole: Path, capsys: pytest.CaptureF
         "scope host; at most 2 links from a seed",
         "stopped goal reached: nothing is left to fetch",
         "coverage at least ",
-        "fetched 7 pages\nredirects 1\nskipped 1 file, not HTML\n",
+        "fetched 7 pages\nredirects 1\nskipped 1 file of another type\n",
         "failed 1 page: ",
         "blocked 4 pages: ",
         "robots.txt (1)",

@@ -55,6 +55,33 @@ def test_commands_named_in_the_documents_exist() -> None:
         assert words[:2] in COMMANDS or (words[:1] in COMMANDS and words[:1] not in GROUPS), command
 
 
+def options_by_command() -> dict[str, set[str]]:
+    import typer.main
+
+    from orienteer.cli import main
+
+    found: dict[str, set[str]] = {}
+    waiting = [("orienteer", typer.main.get_command(main.command_line()))]
+    while waiting:
+        path, command = waiting.pop()
+        found[path] = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+        waiting += [(f"{path} {name}", child) for name, child in getattr(command, "commands", {}).items()]
+    return found
+
+
+def test_options_named_with_a_command_are_options_of_that_command() -> None:
+    options = options_by_command()
+    n_named = 0
+    for name in DOCUMENTS:
+        text = re.sub(r"\\\n\s*", " ", (ROOT / name).read_text())
+        for command, rest in re.findall(r"(orienteer (?:graph |topic )?[a-z-]+)([^`|\n]*)", text):
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest):
+                if command in options and option != "--help":
+                    assert option in options[command], f"{name}: {command} has no {option}"
+                    n_named += 1
+    assert n_named >= 100
+
+
 def test_the_architecture_has_a_heading_for_every_folder() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     package = ROOT / "src" / "orienteer"

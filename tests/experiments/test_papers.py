@@ -23,7 +23,7 @@ def test_experiments_of_the_checkout_are_found() -> None:
 def test_the_sources_have_them_and_the_wheel_does_not() -> None:
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
     assert targets["wheel"] == {"packages": ["src/orienteer"]}
-    assert "experiments" in targets["sdist"]["include"]
+    assert "/experiments" in targets["sdist"]["include"]
 
 
 @pytest.mark.parametrize("name", paper_names())

@@ -153,7 +153,7 @@ def coverage(crawl: AgentCrawl) -> Answer:
     lines = [
         "It is running now." if found.holder is not None else _sentence(stopped_in_words(found)),
         _sentence(coverage_in_words(found)) or "Nothing is proved yet.",
-        _sentence(f"this supposes {supposed(proved)}") if proved is not None and supposed(proved) else "",
+        _sentence(f"it is assumed, {supposed(proved)}") if proved is not None and supposed(proved) else "",
         _sentence(coverage_of_epoch_in_words(found)),
         _sentence(measured_in_words(found)),
         f"{counted(found.n_fetched, 'page')} fetched, {found.n_blocked:,} blocked, {found.n_failed:,} failed (there is "

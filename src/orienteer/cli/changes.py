@@ -18,11 +18,9 @@ _MAX_CHARS = 200
 def changes(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     epoch: int | None = typer.Option(
-        None, "--epoch", min=0, metavar="N", help="That of this refresh; 0 is the first crawl. Without: of all."
+        None, "--epoch", min=0, metavar="N", help="Only this refresh; 0 is the first crawl. Default: all."
     ),
-    kind: list[str] = typer.Option(
-        [], "--kind", metavar="new|changed|gone", help="Only these; may be said several times."
-    ),
+    kind: list[str] = typer.Option([], "--kind", metavar="new|changed|gone", help="Only these; may be repeated."),
     limit: int = typer.Option(1000, "--limit", min=1, metavar="N", help="The newest N."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:

@@ -33,7 +33,7 @@ def compare(
     damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
     budget: int | None = typer.Option(None, help="Stop each policy after this many pages."),
     levels: str = typer.Option("0.9,0.98,0.99", help="Shares of the rank to count the fetches until."),
-    whole: bool = typer.Option(False, "--whole", help="Fetch on when the highest level is proved; can be slow."),
+    whole: bool = typer.Option(False, "--whole", help="Go on after the highest level is proved; can be slow."),
     uniform: bool = typer.Option(False, "--uniform", help="Count by uniform PageRank, too; see --whole."),
     confidence: float | None = typer.Option(
         None,
@@ -66,7 +66,7 @@ def compare(
         help="Write NAME-coverage and NAME-guarantee (with --labels or --topic: NAME) for this NAME.png or NAME.svg; "
         "may be repeated.",
     ),
-    format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if the name does not give it."),
     processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:

@@ -70,7 +70,7 @@ def crawl(
         None,
         "--seeds-from",
         metavar="DIR|GRAPH",
-        help="Start from pages chosen on what another crawl has found, or on a graph with URLs; pages named besides "
+        help="Start from pages chosen from another crawl, or from a graph with URLs; pages that are named as well "
         "come first. The scope is that of all of them.",
         rich_help_panel=_SEEDS,
     ),
@@ -78,7 +78,7 @@ def crawl(
         None, help="How many to choose (10), with --seeds-from or --refresh.", rich_help_panel=_SEEDS
     ),
     seed_hops: int | None = typer.Option(
-        None, help="Choose those that cover the most within so many links (5).", rich_help_panel=_SEEDS
+        None, help="Choose those that cover the most within this many links (5).", rich_help_panel=_SEEDS
     ),
     seed_method: str | None = typer.Option(
         None, help="How to choose them, as orienteer seeds --method (greedy).", rich_help_panel=_SEEDS
@@ -103,7 +103,9 @@ def crawl(
     deny: list[str] = typer.Option(
         [], help="No URL that matches this pattern (a regular expression).", rich_help_panel=_SCOPE
     ),
-    max_depth: int | None = typer.Option(None, help="At most so many links from a seed.", rich_help_panel=_SCOPE),
+    max_depth: int | None = typer.Option(
+        None, help="At most this many links away from a seed.", rich_help_panel=_SCOPE
+    ),
     content_type: list[str] = typer.Option(
         [],
         help="What to keep in addition to HTML, plain text, feeds and documents (PDF, Office, EPUB), such as image/*.",
@@ -134,7 +136,7 @@ def crawl(
     workers: int | None = typer.Option(None, help="Requests in flight at once (32).", rich_help_panel=_NET),
     processes: int | None = typer.Option(
         None,
-        help="Processes that fetch and read pages. 1: all in one process. Without: others start when that one is busy.",
+        help="Processes that fetch and read pages. 1: all in one process. Default: more are started when one is busy.",
         rich_help_panel=_NET,
     ),
     on: str | None = typer.Option(
@@ -159,11 +161,14 @@ def crawl(
     render: str | None = typer.Option(
         None,
         metavar="auto|never|always|PATTERN",
-        help="Which pages are shown in a browser: those that scripts make (auto), none, all, or URLs like a pattern.",
+        help="Which pages are shown in a browser: those that scripts make (auto), never, always, or a URL pattern.",
         rich_help_panel=_RENDER,
     ),
     scroll: int | None = typer.Option(
-        None, metavar="N", help="Scroll such a page so often, or ask it for more (2).", rich_help_panel=_RENDER
+        None,
+        metavar="N",
+        help="Scroll such a page up to this many times, or press its button for more (2).",
+        rich_help_panel=_RENDER,
     ),
     screenshots: bool | None = typer.Option(
         None, "--screenshots", help="Keep a picture of each page that is shown.", rich_help_panel=_RENDER
@@ -171,13 +176,13 @@ def crawl(
     browser: Path | None = typer.Option(
         None,
         metavar="PATH",
-        help="The browser, any Chromium; without, one is looked for. For this run only.",
+        help="The browser, any Chromium. Default: the one that is found. For this run only.",
         rich_help_panel=_RENDER,
     ),
     timeout: float | None = typer.Option(None, help="Seconds a page may take (30).", rich_help_panel=_NET),
-    max_size: int | None = typer.Option(None, help="Bytes a page may have (10 MiB).", rich_help_panel=_NET),
+    max_size: int | None = typer.Option(None, help="Largest size of a page, in bytes (10 MiB).", rich_help_panel=_NET),
     max_document_size: int | None = typer.Option(
-        None, help="Bytes a PDF or another document may have (32 MiB).", rich_help_panel=_NET
+        None, help="Largest size of a PDF or another document, in bytes (32 MiB).", rich_help_panel=_NET
     ),
     proxy: str | None = typer.Option(None, help="A proxy, such as http://localhost:3128.", rich_help_panel=_NET),
     connect_to: str | None = typer.Option(
@@ -189,11 +194,11 @@ def crawl(
     requisites: bool | None = typer.Option(
         None,
         "--requisites/--no-requisites",
-        help="Keep what pages are shown with, too, wherever it is hosted: pictures, styles, fonts, scripts, frames.",
+        help="Also keep the pictures, styles, fonts, scripts and frames of pages, from any host.",
         rich_help_panel=_OUTPUT,
     ),
     max_part_size: int | None = typer.Option(
-        None, help="Bytes that each of these may have (20 MiB).", rich_help_panel=_OUTPUT
+        None, help="Largest size of each of these, in bytes (20 MiB).", rich_help_panel=_OUTPUT
     ),
     archive_to: str | None = typer.Option(
         None,
@@ -221,7 +226,7 @@ def crawl(
 ) -> None:
     """Crawl the web from start pages: politely, durably, until enough is fetched.
 
-    With --until the coverage is measured by random walks, and proved: the crawl stops by what comes first.
+    With --until the coverage is measured by random walks, and proved; the crawl stops by whichever comes first.
 
     Run the same command again to resume, after any kind of stop. Ctrl-C finishes what is under way;
     a second Ctrl-C stops at once.

@@ -251,11 +251,11 @@ def _report_rows(report: Report) -> Table:
         add_fact(rows, "coverage", _proved(figures) + certificate_in_words(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))
         add_fact(rows, "", _measured(figures))
-        add_fact(rows, "supposed", supposed(figures.certificate))
+        add_fact(rows, "assumed", supposed(figures.certificate))
         add_fact(rows, "pages", f"{_pages(figures)}; {figures.n_frontier:,} left in the frontier")
     else:
         add_fact(rows, "coverage", certificate_in_words(report.library))
-        add_fact(rows, "supposed", supposed(report.library))
+        add_fact(rows, "assumed", supposed(report.library))
         add_fact(rows, f"epoch {figures.epoch}", epoch_in_words(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))
         add_fact(rows, "", _measured(figures))
@@ -408,9 +408,8 @@ def _dead(share: float) -> str:
 def _this_run(figures: Figures) -> str:
     n_received = sum(figures.outcomes.get(kind, 0) for kind in NO_ERRORS)
     rate = f", {n_received / figures.elapsed_s:.1f} a second" if figures.elapsed_s >= 1 else ""
-    return (
-        f"{n_received:,} pages and redirects in {duration(figures.elapsed_s)}{rate}; {size(figures.n_bytes)} received"
-    )
+    pages = counted(n_received, "page or redirect", "pages and redirects")
+    return f"{pages} in {duration(figures.elapsed_s)}{rate}; {size(figures.n_bytes)} received"
 
 
 def _footer(figures: Figures, stop_wanted: int) -> Text:

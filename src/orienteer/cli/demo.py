@@ -24,14 +24,14 @@ _PORT = 8642
 
 
 def demo(
-    serve: bool = typer.Option(False, "--serve", help="Then keep the town, and the pages of orienteer serve, open."),
+    serve: bool = typer.Option(False, "--serve", help="Then keep serving the town and the pages in the browser."),
     keep: Path | None = typer.Option(None, metavar="DIR", help="Keep the crawl in this folder, which must be new."),
     town: bool = typer.Option(False, "--town", help="Serve the town, and nothing else: to crawl it yourself."),
 ) -> None:
     """Show everything on the web of a small town, served on loopback: seeds, crawl, refresh, rank, search.
 
-    Nothing leaves this machine. With --serve all of it can be looked at in the browser afterwards, until Ctrl-C. With
-    --town no story is told: the town is there until Ctrl-C, for commands that you type in another terminal.
+    Nothing leaves this machine. With --serve you can look at everything in the browser afterwards, until Ctrl-C. With
+    --town nothing is shown: the town is served until Ctrl-C, for commands that you type in another terminal.
 
     Example: [bold]orienteer demo --serve[/bold]
     """

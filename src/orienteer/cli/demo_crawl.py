@@ -184,7 +184,7 @@ def _failures(folder: Path) -> str:
     from orienteer.inspect.folder_status import folder_status
     from orienteer.pages.states import PageState
 
-    words = {"unwanted type": "PDF files and pictures", "http 404": "dead links"}
+    words = {"unwanted type": "pictures", "http 404": "dead links"}
     status = folder_status(folder)
     outcomes = status.outcomes(PageState.SKIPPED) | status.outcomes(PageState.FAILED)
     failed = [f"{n:,} {words.get(kind, kind)}" for kind, n in outcomes.items()]

@@ -39,13 +39,13 @@ def estimate(
         None, metavar="FILE|host:NAME", help="With --graph, the domain: a file of pages, or all pages of a host."
     ),
     out: Path | None = typer.Option(
-        None, help="Write URL, global rank and local rank of all pages of the domain, a line each, tabs between."
+        None, help="Write URL, global rank and local rank of all pages of the domain: one line each, separated by tabs."
     ),
     top: int = typer.Option(10, help="How many pages to show of each kind."),
-    proxy: str | None = typer.Option(None, help="A proxy, if it is another than the crawl's."),
+    proxy: str | None = typer.Option(None, help="A proxy; default: as in the crawl."),
     connect_to: str | None = typer.Option(None, metavar="HOST:PORT", help="Connect there, whatever the URL says."),
     allow_private: bool | None = typer.Option(
-        None, "--allow-private", help="Private, loopback and link-local addresses too."
+        None, "--allow-private", help="Allow private, loopback and link-local addresses."
     ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No display of the rounds."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

@@ -23,23 +23,23 @@ FORMATS = (
 def export(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str = typer.Option(..., "--format", "-f", metavar="FORMAT", help=FORMATS),
-    out: Path = typer.Option(None, "--out", "-o", help="What to write; without it, a name after that of DIR."),
+    out: Path = typer.Option(None, "--out", "-o", help="What to write; default: named after DIR."),
     on_topic: bool = typer.Option(False, "--on-topic", help="Only pages on the crawl's topic."),
-    host: list[str] = typer.Option([], "--host", help="Only pages of this host; may be said several times."),
+    host: list[str] = typer.Option([], "--host", help="Only pages of this host; may be repeated."),
     site: list[str] = typer.Option([], "--site", help="Only pages of this site, with all its hosts."),
     all_pages: bool = typer.Option(
-        False, "--all", help="Texts, sitemap: also pages that repeat another one or ask not to be indexed."
+        False, "--all", help="Texts, sitemap: include pages that repeat another one or ask not to be indexed."
     ),
     base: str = typer.Option(None, "--base", help="Sitemap, atom: the URL at which it will be found."),
-    limit: int = typer.Option(None, "--limit", help="Atom: the newest N entries; 1000 unless given.", metavar="N"),
-    words: int = typer.Option(None, "--words", help="Chunks: the most words in one; 300 unless given.", metavar="N"),
+    limit: int = typer.Option(None, "--limit", help="Atom: the newest N entries (1000).", metavar="N"),
+    words: int = typer.Option(None, "--words", help="Chunks: the most words in one (300).", metavar="N"),
     full_text: bool = typer.Option(
         False,
         "--full-text",
-        help="Texts: all that stands on a page, menus too (jsonl, parquet: besides the main text, as full_text).",
+        help="Texts: everything on a page, menus included (jsonl, parquet: besides the main text, as full_text).",
     ),
     no_requisites: bool = typer.Option(
-        False, "--no-requisites", help="Archives: leave out the pictures, styles and scripts that pages are shown with."
+        False, "--no-requisites", help="Archives: leave out the pictures, styles and scripts of pages."
     ),
     force: bool = typer.Option(False, "--force", help="Replace what is there already."),
     processes: int | None = PROCESSES,

@@ -10,7 +10,7 @@ UNTIL_HELP = (
     "Stop at this coverage, such as 0.98, measured or proved. 1: fetch everything in reach; none: no such goal."
 )
 OF_REACHABLE_HELP = "--until is of what is reachable: blocked pages, and what is behind them, do not count."
-CONFIDENCE_HELP = "How sure a measured coverage is to be (0.999)."
+CONFIDENCE_HELP = "Confidence of a measured coverage (0.999)."
 PROOF_HELP = "Do not measure: stop when the coverage is proved."
 BUDGET_HELP = "Stop after this many pages; none: no limit."
 _NONE = "none"

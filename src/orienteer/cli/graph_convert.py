@@ -11,9 +11,9 @@ from orienteer.cli import display
 
 def convert(
     source: Path = typer.Argument(help="Graph folder or file to read, or a crawl folder."),
-    target: Path = typer.Argument(help="What to write; the ending tells the format, no ending is a graph folder."),
-    source_format: str = typer.Option(None, "--from", help="Format of SOURCE, where the name does not tell it."),
-    target_format: str = typer.Option(None, "--to", help="Format of TARGET, where the name does not tell it."),
+    target: Path = typer.Argument(help="What to write; the ending gives the format; without one, a graph folder."),
+    source_format: str = typer.Option(None, "--from", help="Format of SOURCE, if the name does not give it."),
+    target_format: str = typer.Option(None, "--to", help="Format of TARGET, if the name does not give it."),
     urls: bool = typer.Option(False, "--urls", help="Edge lists: write pairs of URLs instead of ids."),
     hosts: bool = typer.Option(False, "--hosts", help="Number the hosts from the URLs, if the graph has none."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

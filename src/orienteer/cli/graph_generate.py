@@ -10,7 +10,7 @@ from orienteer.cli import display
 
 
 def generate(
-    target: Path = typer.Argument(help="What to write; the ending tells the format, no ending is a graph folder."),
+    target: Path = typer.Argument(help="What to write; the ending gives the format; without one, a graph folder."),
     pages: int = typer.Option(100_000, "--pages", "-n", min=1, help="Number of pages."),
     degree: float = typer.Option(23.0, help="Mean number of links of a page."),
     inter_host: float = typer.Option(0.04, help="Share of links that lead to another host."),

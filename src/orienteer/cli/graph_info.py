@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def info(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
-    format: str = typer.Option(None, help="Format, where the name does not tell it."),
+    format: str = typer.Option(None, help="Format, if the name does not give it."),
     top: int = typer.Option(0, min=0, help="Also list this many pages of the highest PageRank."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:

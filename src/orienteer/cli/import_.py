@@ -26,7 +26,7 @@ def import_(
     ),
     scope: str | None = typer.Option(None, help="host (of the seeds), site, prefix (their folders) or web."),
     kind: str | None = typer.Option(
-        None, "--from", help="What SOURCE is, where its name does not tell: archive, graph, urls or jobdir."
+        None, "--from", help="What SOURCE is, if its name does not say: archive, graph, urls or jobdir."
     ),
     hook: list[str] = HOOK,
     settings: Path | None = typer.Option(None, help="A TOML file with any settings, as in crawl.toml."),

@@ -23,7 +23,7 @@ def jobs(
     all_jobs: bool = typer.Option(False, "--all", help="Also those that ended longer ago."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List what was started on the crawls of a library, in the browser or by a schedule: running, and over.
+    """List what was started on the crawls of a library, in the browser or by a schedule: running and finished.
 
     A job is an ordinary command with a process of its own. It goes on when the server ends, and is found again.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from orienteer.library.library import Library
 
 LIBRARY = typer.Option(
-    None, "--library", metavar="DIR", help="The folder of crawls; without, ~/.local/share/orienteer/crawls."
+    None, "--library", metavar="DIR", help="The folder of crawls; default: ~/.local/share/orienteer/crawls."
 )
 
 

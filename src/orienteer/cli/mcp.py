@@ -24,7 +24,7 @@ def mcp(
     token: str | None = typer.Option(
         None, "--token", help="With --http: what clients must send (Authorization: Bearer); auto generates one."
     ),
-    json: bool = typer.Option(False, "--json", help="With --http: print where it is as JSON, then serve."),
+    json: bool = typer.Option(False, "--json", help="With --http: print the address as JSON, then serve."),
 ) -> None:
     """Let agents search and read crawls: a server of the Model Context Protocol (MCP).
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plugins(
-    all_names: bool = typer.Option(False, "--all", help="Also what Orienteer itself has."),
+    all_names: bool = typer.Option(False, "--all", help="Also list what is built in."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """List the policies, seed methods, topics, formats, fetchers and page hooks that other packages add.
@@ -38,7 +38,7 @@ def plugins(
     if found:
         _print_table(found)
     else:
-        print("no plug-ins are installed (--all lists what Orienteer itself has)")
+        print("no plug-ins are installed (--all also lists what is built in)")
     for problem in problems:
         print(f"cannot be loaded: {problem}", file=sys.stderr)
 

@@ -41,7 +41,7 @@ def refresh(
     until: str | None = typer.Option(None, metavar="SHARE", help=UNTIL_HELP),
     budget: str | None = typer.Option(None, metavar="N", help=BUDGET_HELP),
     index: bool | None = typer.Option(
-        None, "--index/--no-index", help="Make it searchable afterwards; without, where there is an index already."
+        None, "--index/--no-index", help="Make it searchable afterwards; default: if it has an index already."
     ),
     webhook: str | None = WEBHOOK,
     webhook_secret: Path | None = SECRET,

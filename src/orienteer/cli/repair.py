@@ -61,4 +61,4 @@ def print_report(report: RepairReport) -> None:
     if report.backup is not None:
         add_fact(rows, "kept", plain(str(report.backup)))
     out.print(rows)
-    out.print(f"Go on with: orienteer crawl {report.folder}", markup=False, soft_wrap=True)
+    out.print(f"Continue with: orienteer crawl {report.folder}", markup=False, soft_wrap=True)

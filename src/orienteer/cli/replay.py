@@ -22,7 +22,8 @@ def replay(
     ),
     of_reachable: bool = typer.Option(False, "--of-reachable", help=OF_REACHABLE_HELP),
     confidence: float | None = typer.Option(
-        None, help="Measure the coverage, too, by random walks, and stop by what comes first: how sure, such as 0.999."
+        None,
+        help="Also measure by random walks, with this confidence, such as 0.999; stop by what comes first.",
     ),
     rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
     seed: list[str] = typer.Option([], help="Where to start, for archives that are not of a crawl folder."),

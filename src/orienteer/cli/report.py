@@ -30,8 +30,8 @@ def report(
     fail_on: str | None = typer.Option(
         None, "--fail-on", metavar="KINDS", help=f"Exit code 3 where there is any: {KINDS}."
     ),
-    host: list[str] = typer.Option([], "--host", help="Only pages of this host; may be said several times."),
-    places: int = typer.Option(20, "--places", metavar="N", help="Places told of each finding; 0: all of them."),
+    host: list[str] = typer.Option([], "--host", help="Only pages of this host; may be repeated."),
+    places: int = typer.Option(20, "--places", metavar="N", help="Places listed for each finding; 0: all of them."),
     deep: int = typer.Option(5, "--deep", metavar="N", help="Links from the start, beyond which a page is deep."),
     slow: float = typer.Option(3.0, "--slow", metavar="S", help="Seconds, beyond which a page is slow."),
     force: bool = typer.Option(False, "--force", help="Replace what is there already."),

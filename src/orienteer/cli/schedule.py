@@ -22,10 +22,10 @@ _OFF = "never"
 
 
 def schedule(
-    name: str = typer.Argument(None, metavar="[NAME]", help="A crawl of the library; without, all are listed."),
+    name: str = typer.Argument(None, metavar="[NAME]", help="A crawl of the library; default: list all of them."),
     library: Path | None = LIBRARY,
     every: str | None = typer.Option(
-        None, "--every", metavar="day|week|pays|never", help="How often it is refreshed; never takes the schedule away."
+        None, "--every", metavar="day|week|pays|never", help="How often it is refreshed; never: remove the schedule."
     ),
     at: str | None = AT,
     on: str | None = ON,

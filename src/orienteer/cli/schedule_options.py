@@ -35,7 +35,7 @@ PRIVATE = typer.Option(
     False, "--webhook-private", help="The webhook may be at a private address.", rich_help_panel=_TOLD
 )
 FEED = typer.Option(
-    None, "--feed", metavar="URL", help="Where the feed of the crawl is found, to be told.", rich_help_panel=_TOLD
+    None, "--feed", metavar="URL", help="The URL of the feed of the crawl, to be sent along.", rich_help_panel=_TOLD
 )
 
 

@@ -51,13 +51,13 @@ def seeds(
     ),
     spam: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that are spam, one a line."),
     clicked: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that were clicked."),
-    rng: int = typer.Option(0, help="For random and sketched-greedy: other numbers, other draws."),
+    rng: int = typer.Option(0, help="For random and sketched-greedy: start of the random numbers."),
     compare: bool = typer.Option(False, "--compare", help="All methods, for 1 to SEEDS seeds and 1 to HOPS hops."),
     plot: Path | None = typer.Option(None, help="With --compare: write the curves to this .png or .svg."),
     out: Path | None = typer.Option(
         None, help="Write the seeds to this file, one a line: URLs, or else ids; --trust reads it."
     ),
-    format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if the name does not give it."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Choose the pages to start from: those that reach the most value within a few links.

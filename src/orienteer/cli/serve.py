@@ -35,7 +35,7 @@ def serve(
         None,
         "--archived-at",
         metavar="ORIGIN",
-        help="Where browsers find archived pages, if a web server stands in front: an origin of its own.",
+        help="Where browsers find archived pages, if a web server is in front: an origin of its own.",
     ),
     allow_private: bool = typer.Option(
         False,
@@ -43,7 +43,7 @@ def serve(
         help="Let crawls be started at private and loopback addresses: on your own machine only.",
     ),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
-    json: bool = typer.Option(False, "--json", help="Print where they are as JSON, then serve."),
+    json: bool = typer.Option(False, "--json", help="Print the addresses as JSON, then serve."),
 ) -> None:
     """Show crawls in the browser: start them, search them, watch them, see a map of their hosts.
 

@@ -36,7 +36,8 @@ def simulate(
     settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
     confidence: float | None = typer.Option(
-        None, help="Measure the coverage, too, by random walks, and stop by what comes first: how sure, such as 0.999."
+        None,
+        help="Also measure by random walks, with this confidence, such as 0.999; stop by what comes first.",
     ),
     rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
@@ -46,11 +47,11 @@ def simulate(
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
     damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
     workers: int = typer.Option(1, help="Requests in flight at once."),
-    delay: float | None = typer.Option(None, help="Rest of a host between two fetches, in virtual seconds."),
+    delay: float | None = typer.Option(None, help="Pause of a host between two fetches, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),
     explain: str | None = typer.Option(None, help="Say why this page (id or URL) came when it did."),
-    format: str | None = typer.Option(None, help="Format of GRAPH, where the name does not tell it."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if the name does not give it."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Crawl a graph with a policy, and say what was proved and what is true.

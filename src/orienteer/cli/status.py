@@ -22,7 +22,7 @@ def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Say how a crawl stands: what was asked for, what is proved, what happened to the pages, host by host.
+    """Show the state of a crawl: what was asked for, what is proved, what happened to the pages, host by host.
 
     The crawl may be running meanwhile.
 
@@ -122,11 +122,14 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ("coverage", coverage_in_words(found)),
         ("", "" if proved is None or not wants_reachable else of_reachable_in_words(proved)),
         ("" if not found.epochs else "in this epoch", measured_in_words(found)),
-        ("supposed", "" if proved is None else supposed(proved)),
+        ("assumed", "" if proved is None else supposed(proved)),
         ("in this epoch", coverage_of_epoch_in_words(found)),
         ("fetched", counted(found.n_fetched, "page")),
         ("redirects", f"{found.n_redirects:,}" if found.n_redirects else ""),
-        ("skipped", counted(found.n_skipped, "file, not HTML", "files, not HTML") if found.n_skipped else ""),
+        (
+            "skipped",
+            counted(found.n_skipped, "file of another type", "files of other types") if found.n_skipped else "",
+        ),
         ("failed", _pages(found, PageState.FAILED, found.n_failed)),
         ("blocked", _pages(found, PageState.BLOCKED, found.n_blocked)),
         ("rendered", rendered_in_words(found.rendered)),

@@ -26,16 +26,16 @@ _INTERRUPTED = 130
 def survey(
     folder: Path = typer.Argument(None, metavar="DIR", help="Crawl folder, imported ones too: how complete is it?"),
     half_width: float = typer.Option(
-        0.005, help="Stop when the coverage is known to so much on each side.", rich_help_panel=_GOAL
+        0.005, help="Stop when the coverage is known up to this much on each side.", rich_help_panel=_GOAL
     ),
     budget: int | None = typer.Option(None, help="Stop after this many pages outside.", rich_help_panel=_GOAL),
-    confidence: float = typer.Option(0.999, help="How sure the result is to be.", rich_help_panel=_GOAL),
+    confidence: float = typer.Option(0.999, help="Confidence of the result.", rich_help_panel=_GOAL),
     on_topic: bool = typer.Option(
         False, "--on-topic", help="For a surfer who starts from the pages on the crawl's topic, not from its seeds."
     ),
     again: bool = typer.Option(False, "--again", help="Begin a new survey: forget the pages fetched before."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The folder of the survey; default: DIR/survey."),
-    top: int = typer.Option(5, help="How many hosts and folders to name that are missing."),
+    top: int = typer.Option(5, help="How many hosts and folders with missing pages to list."),
     graph: Path | None = typer.Option(
         None, help="Measure pages of this graph instead; nothing is fetched.", rich_help_panel=_GRAPH
     ),
@@ -54,11 +54,11 @@ def survey(
     rng: int | None = typer.Option(
         None,
         min=0,
-        help="The same number gives the same walks; default: the system's randomness.",
+        help="Start of the random numbers of the walks; default: from the system.",
         rich_help_panel=_GRAPH,
     ),
     delay: float | None = typer.Option(
-        None, help="Seconds between two requests to a host, if not as the crawl.", rich_help_panel=_POLITE
+        None, help="Seconds between two requests to a host; default: as in the crawl.", rich_help_panel=_POLITE
     ),
     connections: int | None = typer.Option(None, help="Requests to a host at once.", rich_help_panel=_POLITE),
     user_agent: str | None = typer.Option(

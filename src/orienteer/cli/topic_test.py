@@ -23,7 +23,7 @@ def examine(
     topic: Path = typer.Argument(help="Topic file (TOML): its kind, its settings, and where the examples are."),
     folds: int = typer.Option(5, help="Parts of the examples; each is scored by a topic trained on the others."),
     by_site: bool = typer.Option(False, "--by-site", help="Whole sites in each part: as on sites it has never seen."),
-    rng: int = typer.Option(0, help="Other numbers, other parts."),
+    rng: int = typer.Option(0, help="Start of the random numbers; another one gives other parts."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Say how well a topic tells its examples: precision, recall, F1 and average precision, by cross-validation.

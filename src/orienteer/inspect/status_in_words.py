@@ -181,11 +181,11 @@ def rendered_in_words(rendered: RenderedTally) -> str:
     """What showing pages in a browser found, and what it cost; empty where none was."""
     if not rendered.n_pages:
         return ""
-    found = f"{counted(rendered.n_links, 'link')} and {counted(rendered.n_words, 'word')} more than they were sent with"
+    found = f"{counted(rendered.n_links, 'more link')}, {counted(rendered.n_words, 'more word')}"
     parts = [f"{counted(rendered.n_pages, 'page')} shown in a browser: {found}"]
-    parts.append(f"{rendered.cpu_s:,.1f} CPU-s, {counted(rendered.n_parts, 'request')} of theirs")
+    parts.append(f"it took {rendered.cpu_s:,.1f} CPU-s and {counted(rendered.n_parts, 'request')}")
     if rendered.n_in_trouble:
-        parts.append(f"{counted(rendered.n_in_trouble, 'page')} not to the end")
+        parts.append(f"{counted(rendered.n_in_trouble, 'page')} not shown completely")
     return "; ".join(parts)
 
 

@@ -119,7 +119,7 @@ class CrawlSettings:
         if not 0 < self.commit_every_s <= 60:
             raise InputError(f"commit_every_s is {self.commit_every_s}; it must be above 0 and at most 60 seconds")
         if self.requisites and not self.archive:
-            raise InputError("requisites are kept in the archive, and archive is off; turn one of them round")
+            raise InputError("requisites are kept in the archive, and archive is off; change one of the two")
         for name in ("duplicates", "near_duplicates"):
             if getattr(self, name) not in _DUPLICATE_CHOICES:
                 raise unknown_name(f"choice for {name}", getattr(self, name), _DUPLICATE_CHOICES)

@@ -324,7 +324,7 @@ def _with_access(path: Path, plan: CrawlPlan, access: Access | None) -> CrawlPla
         return plan
     fetch = plan.fetch
     if not getattr(FETCHERS.find(fetch.fetcher.partition(":")[0].strip()), "takes_secrets", False):
-        raise InputError(f"--access: the fetcher {fetch.fetcher} cannot send what it says")
+        raise InputError(f"--access: the fetcher {fetch.fetcher} cannot send secrets or log in")
     if fetch.cookies:
         raise InputError("--access and fetch.cookies cannot be combined: cookies of other hosts are not kept apart")
     if not fetch.verify_tls and any(origin.startswith("https:") for origin in access.origins):
