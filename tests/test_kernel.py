@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -197,7 +198,8 @@ def _doubled(number):  # type: ignore[no-untyped-def]
     return 2 * number
 
 
-def test_what_has_run_compiled_does_so_from_the_beginning() -> None:
+def test_what_has_run_compiled_does_so_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_plain_s", 60.0)
     with plain_at_first():
         assert _doubled(2) == 4
         assert "compiled" not in vars(_doubled), "the compiler has not even been asked for"
@@ -205,6 +207,26 @@ def test_what_has_run_compiled_does_so_from_the_beginning() -> None:
     _doubled.plain = None  # type: ignore[attr-defined]  # so that it cannot be called
     with plain_at_first():
         assert _doubled(2) == 4
+
+
+@allocating_kernel
+def _halved(number):  # type: ignore[no-untyped-def]
+    return number // 2
+
+
+def test_the_time_for_plain_python_is_that_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_plain_s", 60.0)
+    with plain_at_first():
+        start = time.process_time()
+        while time.process_time() - start < 0.02:
+            pass
+        assert _halved(4) == 2
+    assert kernel._plain_s < 60.0 - 0.02
+    assert "compiled" not in vars(_halved)
+    monkeypatch.setattr(kernel, "_plain_s", 0.0)
+    with plain_at_first():
+        assert _halved(4) == 2
+    assert _halved.compiled.signatures  # type: ignore[attr-defined]
 
 
 def test_small_numbers_do_not_overflow_in_plain_python() -> None:

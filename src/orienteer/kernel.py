@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, Protocol, TypeVar, cast
@@ -40,6 +40,7 @@ class Compiling(Protocol):
 
 
 _elsewhere: Compiling | None = None
+_plain_s = _AT_FIRST_S  # left to this process, of its CPU time
 
 
 class Kernel:
@@ -119,20 +120,31 @@ def standing_in(compiling: Compiling) -> Iterator[None]:
         _elsewhere = before
 
 
-def plain_at_first() -> AbstractContextManager[None]:
+@contextmanager
+def plain_at_first() -> Iterator[None]:
     """Plain Python for some seconds, but for what is compiled already: what is small is done by then, and sooner than
-    Numba is loaded."""
-    return standing_in(_Later())
+    Numba is loaded. These are the seconds of all such blocks together: who does many small things loads it, too."""
+    global _plain_s
+    later = _Later(_plain_s)
+    try:
+        with standing_in(later):
+            yield
+    finally:
+        _plain_s = later.left_s
 
 
 class _Later:
     """Compiles nothing for some seconds, and then whatever is called; need not be waited for."""
 
-    def __init__(self) -> None:
-        self._until = time.process_time() + _AT_FIRST_S
+    def __init__(self, left_s: float) -> None:
+        self._until = time.process_time() + left_s
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self._until - time.process_time())
 
     def poll(self) -> bool | None:
-        return True if time.process_time() > self._until else None
+        return None if self.left_s else True
 
     def wait(self) -> None:
         pass

@@ -8,14 +8,11 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx
-import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
 from orienteer.agents.agent_crawls import AgentCrawls
 from orienteer.agents.http_server import AgentHttpServer, agent_app
@@ -24,6 +21,9 @@ from orienteer.cli.mcp import mcp as command
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.web.server import listening
 from tests.agents.conftest import A
+
+if TYPE_CHECKING:
+    from mcp import Client  # the tests import it, which takes long, where it is used
 
 TOKEN = "a token that is long enough"
 TOOLS = {"crawls", "search", "read_page", "page_links", "coverage"}
@@ -61,6 +61,8 @@ async def asks_everything(client: Client) -> None:
 
 
 def test_in_this_process(crawls: AgentCrawls) -> None:
+    from mcp import Client
+
     async def work() -> None:
         async with Client(agent_server(crawls)) as client:
             await asks_everything(client)
@@ -71,6 +73,8 @@ def test_in_this_process(crawls: AgentCrawls) -> None:
 
 
 def test_by_stdio(folder: Path) -> None:
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "orienteer", "mcp", str(folder)],
@@ -100,6 +104,10 @@ def served(crawls: AgentCrawls) -> Iterator[str]:
 
 
 def test_over_http(crawls: AgentCrawls) -> None:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     async def work() -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (

@@ -8,7 +8,6 @@ from typing import Any
 
 import duckdb
 import networkx as nx
-import pandas as pd
 import pytest
 
 import orienteer as ori
@@ -102,6 +101,8 @@ def test_it_goes_round(format: str, name: str, crawl: Path, tmp_path: Path) -> N
 
 
 def test_edges_in_pandas_and_duckdb(crawl: Path, tmp_path: Path) -> None:
+    import pandas as pd  # here, since it takes long to import
+
     truth = links(exported(crawl, "networkx", tmp_path))
     ori.export(crawl, "edges", tmp_path / "web.csv")
     table = pd.read_csv(tmp_path / "web.csv")
@@ -113,6 +114,8 @@ def test_edges_in_pandas_and_duckdb(crawl: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["web.csv", "web.tsv"])
 def test_hostile_edges(name: str, tmp_path: Path) -> None:
     """A URL never holds a tab or a line end; commas and quotes it may."""
+    import pandas as pd
+
     crawl = hostile_crawl(tmp_path / "crawl")
     ori.export(crawl.path, "edges", tmp_path / name)
     table = pd.read_csv(tmp_path / name, sep="," if name == "web.csv" else "\t")

@@ -10,7 +10,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
@@ -251,6 +250,8 @@ def test_markdown_shows_text_as_it_is(text: str) -> None:
 def test_parquet_in_duckdb_and_pandas(
     crawl: Path, tmp_path: Path, n_pages: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import pandas as pd  # here, since it takes long to import
+
     monkeypatch.setattr(parquet, "_PAGES_PER_ROW_GROUP", n_pages)
     report = ori.export(crawl, "parquet", tmp_path / "site.parquet")
     assert [path.name for path in report.files] == ["site.parquet", "site.links.parquet"]
@@ -276,6 +277,8 @@ def test_parquet_in_duckdb_and_pandas(
 
 
 def test_parquet_goes_round(crawl: Path, tmp_path: Path) -> None:
+    import pandas as pd
+
     report = ori.export(crawl, "parquet", tmp_path / "site.parquet", all_pages=True)
     web = ori.LinkGraph.load(tmp_path / "site.links.parquet")
     table = pd.read_parquet(tmp_path / "site.parquet")
@@ -286,6 +289,8 @@ def test_parquet_goes_round(crawl: Path, tmp_path: Path) -> None:
 
 
 def test_hostile_pages_in_parquet(tmp_path: Path) -> None:
+    import pandas as pd
+
     crawl = hostile_crawl(tmp_path / "crawl")
     ori.export(crawl.path, "parquet", tmp_path / "rude.parquet")
     table = pd.read_parquet(tmp_path / "rude.parquet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,6 @@ from orienteer.extract.reader import MAX_ANCHOR_CHARS, MAX_TITLE_CHARS
 from orienteer.url import canonical_url
 from tests.extract.only_links import extract_links
 from tests.extract.pieces import mutated, random_page
-from tests.extract.test_links import hostile
 
 N_CASES = 400  # 100,000 take half a minute
 PAGE = "http://example.org/dir/page.html"
@@ -70,15 +70,36 @@ def test_random_pages_with_any_text(rng, text):
     assert_sound(mutated(rng, random_page(rng) + text + random_page(rng)).encode("utf-8", "replace"))
 
 
-more_hostile = {
-    "anchors in anchors": b"<a href=x>word " * 150_000,
+hostile = {
+    "nested divs": b"<div>" * 400_000,
+    "nested divs with links": b"<div><a href=x>" * 80_000,
+    "unclosed tags": b"<b><i><p><table><tr><td><select><svg>" * 60_000,
+    "formatting reopened in every paragraph": b"".join(b"<p><b id=%d>x" % k for k in range(120_000)),
+    "html again and again": b"".join(b"<html a%d=1>" % k for k in range(100_000)),
+    "end tags that end nothing": b"<span>" * 150_000 + b"</x>" * 200_000,
+    "attributes": b"<a " + b" ".join(b"a%d=1" % k for k in range(200_000)) + b" href=x>",
+    "open brackets": b"<" * 2_000_000,
+    "comments": b"<!--" * 500_000,
+    "scripts in comments in scripts": b"<script><!--<script>" * 100_000,
+    "character references": b"&amp" * 500_000,
+    "zero bytes": b"\x00" * 2_000_000,
+    "zero bytes in links": b"<a href=\x00>" * 100_000,
+    "invalid UTF-8": bytes(range(128, 256)) * 16_000,
+    "one long attribute": b"<a href='" + b"x/" * 2_000_000 + b"'>",
+    "one long base": b"<base href='" + b"x/" * 1_000_000 + b"'>" + b"<a href=x>" * 1000,
+    "long refresh": b"<meta http-equiv=refresh content='0" + b" " * 2_000_000 + b"x'>",
+    "long rel": b"<a href=x rel='" + b"a " * 1_000_000 + b"'>",
+    "distinct links that are none": b"".join(b"<a href=x:%d>" % k for k in range(80_000)),
+    "noscript in noscript": b"<noscript><noframes>" * 100_000,
+    "half a page of UTF-16": b"\xff\xfe" + b"<a " * 500_001,
+    "anchors in anchors": b"<a href=x>word " * 80_000,
     "one endless anchor": b"<a href=x>" + b"word <b>" * 200_000,
-    "headings in headings": b"<h1>word " * 200_000,
+    "headings in headings": b"<h1>word " * 120_000,
     "an endless heading": b"<h1>" + b"word <p>" * 200_000,
     "titles": b"<title>word</title>" * 100_000,
     "an endless title": b"<title>" + b"word " * 400_000,
     "templates in templates": b"<template>word" * 150_000,
-    "noscript left open, with links": b"<noscript><a href=x>word" * 100_000,
+    "noscript left open, with links": b"<noscript><a href=x>word" * 60_000,
     "images in an anchor": b"<a href=x>" + b"<img alt=a>" * 150_000,
     "half references": b"&am<b>p;" * 200_000,
     "comments that do not end": b"<!--->-->--!" * 200_000,
@@ -88,11 +109,12 @@ more_hostile = {
     "marks": b"\x1e" * 2_000_000,
     "no-break spaces": b"\xc2\xa0" * 1_000_000,
     "descriptions": b"<meta name=description content='word'>" * 50_000,
-    "quotes": b"<a href='\">" * 150_000,
+    "quotes": b"<a href='\">" * 100_000,
 }
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("html", (hostile | more_hostile).values(), ids=hostile | more_hostile)
-def test_hostile_pages_of_megabytes(html):
+@pytest.mark.parametrize("html", hostile.values(), ids=hostile)
+def test_hostile_pages_of_megabytes_cost_bounded_time(html):
+    start = time.process_time()
     assert_sound(html)
+    assert time.process_time() - start < 5  # under one second on any machine that is not busy

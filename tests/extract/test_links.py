@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -239,38 +237,6 @@ def test_a_page_is_decoded_by_its_mark_then_the_header_then_what_it_says_or_look
 
 def test_an_empty_page_has_an_empty_text():
     assert decoded(b"") == decoded(b"", "utf-8") == ""
-
-
-hostile = {
-    "nested divs": b"<div>" * 400_000,
-    "nested divs with links": b"<div><a href=x>" * 150_000,
-    "unclosed tags": b"<b><i><p><table><tr><td><select><svg>" * 60_000,
-    "formatting reopened in every paragraph": b"".join(b"<p><b id=%d>x" % k for k in range(120_000)),
-    "html again and again": b"".join(b"<html a%d=1>" % k for k in range(150_000)),
-    "end tags that end nothing": b"<span>" * 150_000 + b"</x>" * 200_000,
-    "attributes": b"<a " + b" ".join(b"a%d=1" % k for k in range(200_000)) + b" href=x>",
-    "open brackets": b"<" * 2_000_000,
-    "comments": b"<!--" * 500_000,
-    "scripts in comments in scripts": b"<script><!--<script>" * 100_000,
-    "character references": b"&amp" * 500_000,
-    "zero bytes": b"\x00" * 2_000_000,
-    "zero bytes in links": b"<a href=\x00>" * 100_000,
-    "invalid UTF-8": bytes(range(128, 256)) * 16_000,
-    "one long attribute": b"<a href='" + b"x/" * 2_000_000 + b"'>",
-    "one long base": b"<base href='" + b"x/" * 1_000_000 + b"'>" + b"<a href=x>" * 1000,
-    "long refresh": b"<meta http-equiv=refresh content='0" + b" " * 2_000_000 + b"x'>",
-    "long rel": b"<a href=x rel='" + b"a " * 1_000_000 + b"'>",
-    "distinct links that are none": b"".join(b"<a href=x:%d>" % k for k in range(150_000)),
-    "noscript in noscript": b"<noscript><noframes>" * 100_000,
-    "half a page of UTF-16": b"\xff\xfe" + b"<a " * 500_001,
-}
-
-
-@pytest.mark.parametrize("html", hostile.values(), ids=hostile)
-def test_a_hostile_page_of_megabytes_costs_bounded_time(html):
-    start = time.process_time()
-    assert len(links(html)) <= MAX_LINKS
-    assert time.process_time() - start < 5  # far under one second on any machine that is not busy
 
 
 @given(st.binary(), st.none() | st.sampled_from(["utf-8", "utf-16", "iso-2022-jp", "gb18030"]) | st.text())

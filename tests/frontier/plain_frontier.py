@@ -38,16 +38,11 @@ class PlainFrontier:
 
     def take(self, now: float, only_quick: bool = False) -> tuple[int, float] | None:
         self.now = now
-        may_be_asked = [
-            (-priority, page)
-            for page, (priority, host) in self.pages.items()
-            for turn in [self.turn(host)]
-            if not self.politeness.per_host or (self._has_connection(turn) and self.rests_until[turn] <= now)
-            if turn in self.quick or not only_quick
-        ]
-        if not may_be_asked:
+        hosts = {host for host in self.waiting_hosts() if self._may_be_asked(self.turn(host), only_quick)}
+        waiting = [(-priority, page) for page, (priority, host) in self.pages.items() if host in hosts]
+        if not waiting:
             return None
-        key, page = min(may_be_asked)
+        key, page = min(waiting)
         self.taken[page] = self.turn(self.pages.pop(page)[1])
         self.n_open[self.taken[page]] += 1
         return page, -key
@@ -77,7 +72,10 @@ class PlainFrontier:
         self.turn_of |= dict.fromkeys(hosts, turn)
 
     def waiting_turns(self) -> set[str]:
-        return {self.turn(host) for _, host in self.pages.values()}
+        return {self.turn(host) for host in self.waiting_hosts()}
+
+    def waiting_hosts(self) -> set[int]:
+        return {host for _, host in self.pages.values()}
 
     def n_quick_waiting(self) -> int:
         return len(self.waiting_turns() & self.quick)
@@ -89,6 +87,11 @@ class PlainFrontier:
 
     def best_first(self) -> list[tuple[int, float]]:
         return [(page, -key) for key, page in sorted((-priority, page) for page, (priority, _) in self.pages.items())]
+
+    def _may_be_asked(self, turn: str, only_quick: bool) -> bool:
+        if only_quick and turn not in self.quick:
+            return False
+        return not self.politeness.per_host or (self._has_connection(turn) and self.rests_until[turn] <= self.now)
 
     def _has_connection(self, turn: str) -> bool:
         return self.n_open[turn] < self.politeness.connections

@@ -37,7 +37,7 @@ def test_no_two_circles_overlap(rng: np.random.Generator, n: int, n_links: int) 
 
 
 def test_thousands_of_regions_around_one(rng: np.random.Generator) -> None:
-    n = 5_000
+    n = 2_000
     rank = np.full(n, 1e-5)
     rank[0] = 1 - rank[1:].sum()
     around = np.arange(1, n, dtype=np.int32)

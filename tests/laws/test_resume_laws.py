@@ -91,21 +91,24 @@ def assert_same(a: ori.Crawl, b: ori.Crawl) -> None:
 @pytest.mark.parametrize("name", LIVE_POLICIES)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60))
-def test_telling_all_events_again_gives_the_same_crawl(name: str, seed: int, n: int) -> None:
+def test_all_events_told_again_and_a_checkpoint_give_the_same_crawl(name: str, seed: int, n: int) -> None:
     crawl, events = random_crawl(name, n, np.random.default_rng(seed))
+    assert_same(crawl, told_again(name, events))
+    restored = from_checkpoint(name, crawl)
+    assert_same(crawl, restored)
+    continue_both(crawl, restored)
+
+
+def told_again(name: str, events: list[Event]) -> ori.Crawl:
     again = new_crawl(name)
     for event in events:
         if event.kind != "discovered":
             again.take(event.page)
         event.happens_to(again)
-    assert_same(crawl, again)
+    return again
 
 
-@pytest.mark.parametrize("name", LIVE_POLICIES)
-@settings(max_examples=25)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60))
-def test_a_checkpoint_gives_the_same_crawl(name: str, seed: int, n: int) -> None:
-    crawl, _ = random_crawl(name, n, np.random.default_rng(seed))
+def from_checkpoint(name: str, crawl: ori.Crawl) -> ori.Crawl:
     again = new_crawl(name)
     for page in crawl.order:
         again.web.add(page, crawl.web.links(page))
@@ -113,8 +116,7 @@ def test_a_checkpoint_gives_the_same_crawl(name: str, seed: int, n: int) -> None
     again.web.set_hosts(np.arange(crawl.web.n_pages), crawl.web.hosts)
     saved = {key: value.copy() for key, value in checkpoint(crawl).items()}
     restore(again, saved)
-    assert_same(crawl, again)
-    continue_both(crawl, again)
+    return again
 
 
 def continue_both(a: ori.Crawl, b: ori.Crawl) -> None:

@@ -64,19 +64,18 @@ def cuts_of(seed: int, faults: Faults, n_steps: int = 1200) -> list[tuple[Bounds
     return cuts
 
 
-@pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize(
     "faults",
     [Faults(), Faults(kill=0.03), Faults(doubling=0.1), ALL_FAULTS],
     ids=["no faults", "kills", "doubled messages", "all faults"],
 )
-def test_both_bounds_hold_in_every_cut(faults: Faults, seed: int) -> None:
-    print(f"seed {seed}, {faults}")
-    cuts = cuts_of(seed, faults)
-    assert len(cuts) > 100
-    for bounds, true in cuts:
-        assert bounds.lower <= true + ROUNDING
-        assert bounds.upper >= true - ROUNDING
+def test_both_bounds_hold_in_every_cut(faults: Faults) -> None:
+    for seed in range(24):
+        cuts = cuts_of(seed, faults)
+        assert len(cuts) > 100, seed
+        for bounds, true in cuts:
+            assert bounds.lower <= true + ROUNDING, seed
+            assert bounds.upper >= true - ROUNDING, seed
 
 
 def test_they_say_something() -> None:

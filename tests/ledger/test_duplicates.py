@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,11 @@ def text_of(rng: np.random.Generator, like: list[str] | None = None, n_changed: 
     return words
 
 
+@cache
+def bands(signature: bytes) -> set[int]:
+    return set(near_duplicates.bands(signature))
+
+
 class Reference:
     """Compares with all pages that were found to repeat none."""
 
@@ -33,9 +39,9 @@ class Reference:
     def near(self, page: int, signature: bytes, was_known: bool) -> int | None:
         if was_known:
             self.known.pop(page, None)
-        own = set(near_duplicates.bands(signature))
+        own = bands(signature)
         for other in sorted(self.known):
-            if own & set(near_duplicates.bands(self.known[other])):
+            if own & bands(self.known[other]):
                 if near_duplicates.similarity(signature, self.known[other]) >= near_duplicates.NEAR:
                     return other
         self.known[page] = signature

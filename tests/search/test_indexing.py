@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -182,21 +183,30 @@ def test_a_page_that_cannot_be_unpacked_is_found_by_its_url(crawl: HandmadeCrawl
     assert [hit.title for hit in search(crawl.path, "melon").hits] == [""]
 
 
-@pytest.mark.parametrize("name", ["meta.json", "pages.db", "columns.npz", "*.idx", "*.term", "*.fast", "*.pos"])
-@pytest.mark.parametrize("damage", ["cut", "garbage"])
-def test_a_damaged_index_is_one_line_and_can_be_made_anew(crawl: HandmadeCrawl, name: str, damage: str) -> None:
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A crawl with an index, to be copied, and what is found in it."""
+    crawl = HandmadeCrawl(tmp_path_factory.mktemp("indexed") / "crawl")
     crawl.add(many(20))
     update_index(crawl.path)
-    expected = answers(crawl.path)
-    for path in (crawl.path / "index").glob(name):
+    return crawl.path, answers(crawl.path)
+
+
+@pytest.mark.parametrize("name", ["meta.json", "pages.db", "columns.npz", "*.idx", "*.term", "*.fast", "*.pos"])
+@pytest.mark.parametrize("damage", ["cut", "garbage"])
+def test_a_damaged_index_is_one_line_and_can_be_made_anew(
+    indexed: tuple[Path, dict[str, Any]], tmp_path: Path, name: str, damage: str
+) -> None:
+    folder = shutil.copytree(indexed[0], tmp_path / "crawl")
+    for path in (folder / "index").glob(name):
         size = path.stat().st_size
         path.write_bytes(path.read_bytes()[: size // 3] if damage == "cut" else os.urandom(size))
     try:
-        answers(crawl.path)
+        answers(folder)
     except OrienteerError as error:
         assert "\n" not in str(error)
         assert "--rebuild" in str(error)
-    assert rebuilt(crawl.path) == expected
+    assert rebuilt(folder) == indexed[1]
 
 
 def test_without_an_index(crawl: HandmadeCrawl, tmp_path: Path) -> None:

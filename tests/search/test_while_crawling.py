@@ -64,7 +64,7 @@ class People:
     def _search(self, number: int) -> None:
         rng = random.Random(number)
         try:
-            while not self._is_over.wait(0.05):
+            while not self._is_over.wait(0.15):
                 results = self._index.search(rng.choice(QUERIES), rank=rng.choice(("text", "local", "blend")))
                 assert [hit.position for hit in results.hits] == list(range(1, len(results.hits) + 1))
                 assert len(results.hits) <= results.total

@@ -14,7 +14,7 @@ def reached(graph: LinkGraph, page: int, hops: int) -> set[int]:
     found = {page}
     edge = {page}
     for _ in range(hops):
-        edge = {int(target) for source in edge for target in graph.links(source)} - found
+        edge = {target for source in edge for target in graph.links(source).tolist()} - found
         found |= edge
     return found
 
@@ -39,18 +39,21 @@ def greedy_frame(
     return seeds
 
 
-def heaviest(pages: list[int], weight: Callable[[int], float]) -> int:
-    return min(pages, key=lambda page: (-weight(page), page))
+def heaviest(pages: list[int], weight_of: Callable[[int], float]) -> int:
+    return min(pages, key=lambda page: (-weight_of(page), page))
 
 
-def depth_weight(graph: LinkGraph, depth: int, left: dict[int, float]) -> Callable[[int], float]:
-    return lambda page: sum(left[x] for x in reached(graph, page, depth))
+def all_reached(graph: LinkGraph, hops: int) -> list[set[int]]:
+    return [reached(graph, page, hops) for page in range(graph.n_pages)]
+
+
+def weight(near: list[set[int]], left: dict[int, float]) -> Callable[[int], float]:
+    return lambda page: sum(left[x] for x in near[page])
 
 
 def max_weight(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int) -> list[int]:
-    pages = list(range(graph.n_pages))
-    depth = min(depth, hops)
-    return greedy_frame(graph, k, hops, value, lambda left, _: heaviest(pages, depth_weight(graph, depth, left)))
+    pages, near = list(range(graph.n_pages)), all_reached(graph, min(depth, hops))
+    return greedy_frame(graph, k, hops, value, lambda left, _: heaviest(pages, weight(near, left)))
 
 
 def greedy(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int) -> list[int]:
@@ -66,7 +69,7 @@ def max_out(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int) 
 
 
 def components(graph: LinkGraph) -> list[frozenset[int]]:
-    everything = [reached(graph, page, graph.n_pages) for page in range(graph.n_pages)]
+    everything = all_reached(graph, graph.n_pages)
     return [frozenset(x for x in everything[page] if page in everything[x]) for page in range(graph.n_pages)]
 
 
@@ -76,17 +79,17 @@ def _heaviest_component(parts: list[frozenset[int]], left: dict[int, float]) -> 
 
 
 def max_scc(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int) -> list[int]:
-    component_of = components(graph)
+    component_of, near = components(graph), all_reached(graph, min(depth, hops))
 
     def best(left: dict[int, float], _: set[int]) -> int | None:
         part = _heaviest_component(component_of, left)
-        return None if part is None else heaviest(sorted(part), depth_weight(graph, min(depth, hops), left))
+        return None if part is None else heaviest(sorted(part), weight(near, left))
 
     return greedy_frame(graph, k, hops, value, best)
 
 
 def root_scc(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int) -> list[int]:
-    component_of = components(graph)
+    component_of, near = components(graph), all_reached(graph, min(depth, hops))
     linked_from_outside = {
         component_of[target]
         for page in range(graph.n_pages)
@@ -102,7 +105,7 @@ def root_scc(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int)
             return None
         above = [root for root in roots if reach[root] & part]
         root = min(above, key=lambda one: (-sum(left[x] for x in one), min(one)))
-        return heaviest(sorted(root), depth_weight(graph, min(depth, hops), left))
+        return heaviest(sorted(root), weight(near, left))
 
     return greedy_frame(graph, k, hops, value, best)
 

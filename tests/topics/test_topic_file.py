@@ -176,7 +176,7 @@ def test_a_model_that_says_something_else_is_one_clear_line(changed: dict, messa
 
 def test_a_model_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
     path = trained_file(tmp_path)
-    with zipfile.ZipFile(tmp_path / "topic.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / "topic.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("occurrences.npy", bytes(300 << 20))
     with pytest.raises(ori.InputError, match="larger than any model"):
         ori.load_topic(path)

@@ -194,13 +194,13 @@ def test_random_webs_come_back(tmp_path: Path, window: int, min_interval: int, e
 
 
 @pytest.mark.parametrize("endianness", [None, "little"])
-@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("part", DEFAULT_CODES)
-def test_every_part_may_be_in_every_code(tmp_path: Path, part: str, code: str, endianness: str | None) -> None:
+def test_every_part_may_be_in_every_code(tmp_path: Path, part: str, endianness: str | None) -> None:
     rows = random_rows(np.random.default_rng(9), 60)
-    codes = {"BLOCK_COUNT": "GAMMA"} | {part: code}
-    settings = Settings(min_interval=2, zetak=4, codes=codes, endianness=endianness)
-    assert read_back(tmp_path, rows, settings) == web_of(rows)
+    for code in CODES:
+        codes = {"BLOCK_COUNT": "GAMMA"} | {part: code}
+        settings = Settings(min_interval=2, zetak=4, codes=codes, endianness=endianness)
+        assert read_back(tmp_path, rows, settings) == web_of(rows), code
 
 
 def test_all_parts_may_be_in_other_codes_at_once(tmp_path: Path) -> None:

@@ -106,8 +106,9 @@ def test_an_archive_compressed_as_a_whole_is_read_too(tmp_path):
     assert links_of(graph_of(tmp_path, gzip.compress(small_archive()), "x.warc.gz")) == SMALL
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # at the first import of fastwarc; see store/record.py
 def test_an_archive_that_fastwarc_wrote_is_read_too(tmp_path):
-    from fastwarc.warc import WarcRecord, WarcRecordType  # here, since its first import warns; see store/record.py
+    from fastwarc.warc import WarcRecord, WarcRecordType
 
     out = io.BytesIO()
     for url, body in (("http://a.org/1", b"<a href=2>"), ("http://a.org/2", b"<a href=1>")):

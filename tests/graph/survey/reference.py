@@ -168,3 +168,10 @@ def _trust(graph: LinkGraph) -> np.ndarray:
     trust = np.zeros(graph.n_pages)
     trust[np.argsort(-graph.out_degrees(), kind="stable")[:3]] = (0.5, 0.25, 0.25)
     return trust
+
+
+def most_wrong(n: int, error: float) -> int:
+    """Of n statements that are wrong with this chance, so many or more are once in a million."""
+    from scipy.stats import binom  # takes as long to import as hundreds of tests to run, in every process
+
+    return int(binom.isf(1e-6, n, error))

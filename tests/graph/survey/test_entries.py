@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.coverage_push import BLOCKED, FETCHED
@@ -33,6 +32,8 @@ def test_pages_are_drawn_by_their_mass() -> None:
     levels = np.array([random_level("a seed", life) for life in range(20_000)])
     counts = np.bincount(draw(coverage, levels), minlength=6)
     assert counts[[0, 1, 4]].tolist() == [0, 0, 0]
+    from scipy.stats import chisquare  # here, since it takes long to import
+
     assert chisquare(counts[[2, 3, 5]], 20_000 * np.array([0.2, 0.3, 0.15]) / 0.65).pvalue > 1e-4
     assert chisquare(np.bincount((levels * 50).astype(int), minlength=50)).pvalue > 1e-4
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import orienteer as ori
 from orienteer.errors import InputError
@@ -14,7 +13,7 @@ from orienteer.graph import shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.survey.bounds import _STAKES, Bounds, _bet
 from orienteer.graph.survey.survey import survey
-from tests.graph.survey.reference import OddWeb, odd_web, plain_web
+from tests.graph.survey.reference import OddWeb, most_wrong, odd_web, plain_web
 
 
 def surveyed(web: OddWeb, known: np.ndarray, rng: int, **more: Any) -> ori.Measured:
@@ -134,9 +133,9 @@ def test_plain_python_bets_as_compiled_code_to_the_bit() -> None:
     grid, scores = np.linspace(0.8, 1, 20), rng.random((30, 2))
     for sign in (1.0, -1.0):
         capitals = [np.zeros((len(_STAKES), 20)) for _ in range(2)]
-        arguments = (grid, rng.random(20), _STAKES, scores[:, 0].copy(), scores[:, 1] / 5, sign, 1.001)
-        _bet.compiled(capitals[0], *arguments)
-        _bet.plain(capitals[1], *arguments)
+        arguments = (grid, rng.random(20), scores[:, 0].copy(), scores[:, 1] / 5, sign, 1.001)
+        _bet.compiled(capitals[0], np.ones(len(_STAKES)), *arguments)
+        _bet.plain(capitals[1], np.ones(len(_STAKES)), *arguments)
         assert np.array_equal(*capitals)
 
 
@@ -155,10 +154,6 @@ def test_bounds_close_in_on_the_mean() -> None:
 
 
 # -- laws of confidence: a binomial test that fails by chance once in a million runs, and random numbers are fixed -----
-
-
-def most_wrong(n: int, error: float) -> int:
-    return int(binom.isf(1e-6, n, error))
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])

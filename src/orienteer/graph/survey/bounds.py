@@ -46,7 +46,8 @@ class Bounds:
             worst = scores[:, OUTSIDE] + (scores[:, UNKNOWN] if side == 0 else 0.0)
             capital = self._capitals[side]
             dangling = scores[:, DANGLING].copy()
-            _bet(capital, self.grid, self._thresholds[side], _STAKES, worst, dangling, sign, self._highest_score)
+            products = np.ones(len(_STAKES))
+            _bet(capital, products, self.grid, self._thresholds[side], worst, dangling, sign, self._highest_score)
             wealth = np.logaddexp.reduce(capital) - log(len(_STAKES))
             self._ruled_out[side] |= wealth >= self._goal
 
@@ -65,21 +66,27 @@ class Bounds:
 
 @kernel
 def _bet(
-    capital: Any, grid: Any, thresholds: Any, stakes: Any, outside: Any, dangling: Any, sign: float, highest: float
+    capital: Any, products: Any, grid: Any, thresholds: Any, outside: Any, dangling: Any, sign: float, highest: float
 ) -> None:
     """Scores are between 0 and `highest`, and so the largest stakes are known that can never lose all.
 
     A logarithm takes far longer than a product; so many factors of at least _TINY can be multiplied before one.
+    `products` are 1 for each of the stakes, before and after.
     """
     for k in range(len(grid)):
         m = thresholds[k]
         room = max(highest - m if sign > 0 else m, _TINY)
-        for g in range(len(stakes)):
-            product = 1.0
-            for i in range(len(outside)):
-                x = sign * (m - outside[i] - (1.0 - grid[k]) * dangling[i]) / room
-                product *= max(1.0 + stakes[g] * x, _TINY)
-                if i % _FACTORS == _FACTORS - 1:
-                    capital[g, k] += log(product)
-                    product = 1.0
-            capital[g, k] += log(product)
+        for i in range(len(outside)):
+            x = sign * (m - outside[i] - (1.0 - grid[k]) * dangling[i]) / room
+            for g in range(len(products)):
+                products[g] *= max(1.0 + _STAKES[g] * x, _TINY)
+            if i % _FACTORS == _FACTORS - 1:
+                _collect(products, capital, k)
+        _collect(products, capital, k)
+
+
+@kernel
+def _collect(products: Any, capital: Any, k: int) -> None:
+    for g in range(len(products)):
+        capital[g, k] += log(products[g])
+        products[g] = 1.0
