@@ -25,7 +25,7 @@ import numpy as np
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_AT_FIRST_S = 2.0
+_AT_FIRST_S = 1.0  # about as long as loading Numba and the kernels of a command takes
 _MOST_PLAIN = 1 << 18  # entries in an array: from there on plain Python would take longer than the compiler
 
 
