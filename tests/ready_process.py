@@ -281,6 +281,7 @@ def _is_about_example(arguments: list[str]) -> bool:
 
 def main(place: str, *modules: str) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with whoever started it, in any case
+    gc.disable()  # what is imported stays
     _import_everything()
     for module in modules:
         importlib.import_module(module)
@@ -289,6 +290,7 @@ def main(place: str, *modules: str) -> None:
         listener.listen()
         gc.collect()
         gc.freeze()  # what is here now is left alone, also at the end
+        gc.enable()
         print("ready", flush=True)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
         while True:

@@ -1,4 +1,4 @@
-"""What is not imported: pycurl where nothing is fetched, and nothing that only Linux has."""
+"""What is not imported: pycurl where nothing is fetched, linear algebra for kernels, nothing that only Linux has."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ def test_no_pycurl_where_nothing_is_fetched() -> None:
     modules += ["web.app"]
     lines = (f"import orienteer.{module}; print('{module}', 'pycurl' in sys.modules)" for module in modules)
     assert run("\n".join(["import sys", *lines])) == "".join(f"{module} False\n" for module in modules)
+
+
+def test_kernels_run_without_linear_algebra_and_leave_it_to_others() -> None:
+    """Numba would import scipy.linalg for any kernel; it still does so for one that needs it."""
+    program = """
+import sys
+import numpy as np
+import orienteer as ori
+print(ori.pagerank(ori.LinkGraph.from_links(2, [0, 1], [1, 0])).round(3), "scipy.linalg" in sys.modules)
+from numba import njit
+print(njit(lambda matrix: matrix @ matrix)(np.eye(2) * 3).tolist(), "scipy.linalg" in sys.modules)
+"""
+    assert run(program) == "[0.5 0.5] False\n[[9.0, 0.0], [0.0, 9.0]] True\n"
 
 
 def test_a_crawl_is_searched_exported_and_imported_without_pycurl(tmp_path: Path) -> None:

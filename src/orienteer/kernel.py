@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cached_property, update_wrapper
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -25,7 +25,7 @@ import numpy as np
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_AT_FIRST_S = 2.0
+_AT_FIRST_S = 1.0  # about as long as loading Numba and the kernels of a command takes
 _MOST_PLAIN = 1 << 18  # entries in an array: from there on plain Python would take longer than the compiler
 
 
@@ -75,6 +75,7 @@ class Kernel:
 
         from orienteer.kernel_cache import cache_of
 
+        _pass_over_linear_algebra()
         dispatcher = njit(nogil=True, **self.targetoptions)(self.py_func)
         if "no_cpython_wrapper" not in self.targetoptions:
             dispatcher._cache = cache_of(self.py_func, _called_by(self.py_func))
@@ -87,6 +88,21 @@ class Kernel:
         plain = FunctionType(self.py_func.__code__, self.py_func.__globals__ | called)
         plain.__defaults__ = self.py_func.__defaults__
         return plain
+
+
+@cache
+def _pass_over_linear_algebra() -> None:
+    """Before its first kernel Numba imports scipy.linalg, only to see that it is there. That takes as long as importing
+    Numba, and no kernel of ours needs it. Others may: where one is used, Numba looks for it again."""
+    import numba.np.linalg
+
+    with suppress(AttributeError):  # another version may look in another way
+        ensure_blas = numba.np.linalg.ensure_blas
+        numba.np.linalg.ensure_blas = lambda: None
+        try:
+            import numba.np.arraymath
+        finally:
+            numba.np.linalg.ensure_blas = ensure_blas
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -102,11 +102,9 @@ def test_it_is_served(visitor: Visitor) -> None:
         process.communicate()
 
 
-@pytest.mark.usefixtures("crawled")
-def test_a_simulation_compiles_in_a_folder_that_is_gone_afterwards(visitor: Visitor) -> None:
-    """What plain Python is not used for."""
+def test_what_a_graph_needs_is_compiled_in_a_folder_that_is_gone_afterwards(visitor: Visitor) -> None:
+    """What plain Python is not used for; the command with the fewest kernels."""
     synthetic_web(50).save(visitor.folder / "g.npz")
-    # The policy with the fewest kernels.
-    stdout, stderr = visitor.run("simulate", "g.npz", "--policy", "breadth-first", "--budget", "5", "--json")
-    assert '"n_fetched": 5' in stdout
+    stdout, stderr = visitor.run("graph", "info", "g.npz", "--json")
+    assert '"n_pages": 50' in stdout
     assert said(stderr) == NOTICE

@@ -114,10 +114,10 @@ def test_actors_are_killed_and_nodes_come_and_go(
 ) -> None:
     """A machine that is gone takes its workers with it; others take their place, there or elsewhere. The crawl has come
     through the server for clients; the others here join as a node."""
-    killed, n_workers = [], set()
+    killed, n_workers = [], []
 
     def kill(figures: Figures) -> None:
-        n_workers.add(len(figures.workers))
+        n_workers.append(len(figures.workers))
         actors = nodes.actors()
         killed.append(next(worker.process for worker in figures.workers if worker.process in actors))
         os.kill(killed[-1], signal.SIGKILL)
@@ -129,7 +129,7 @@ def test_actors_are_killed_and_nodes_come_and_go(
         assert not watch.left
         assert len(web.requests) <= report.figures.n_done + 3 * 24  # what was in hand is asked for again
     assert len(set(killed)) == 2
-    assert n_workers == {2}  # as many as the cluster has cores
+    assert n_workers[0] == 2  # as many as the cluster has cores; later one more may ask for what two have died with
     nodes.settle()
     until(lambda: not nodes.actors())
     expect_same(tmp_path / "crawl", report, undisturbed)

@@ -67,7 +67,8 @@ def search_in_three_orders(stage: Stage) -> None:
 
     stage.begin("5. Search")
     with stage.working() as progress:
-        update_index(stage.folder, progress=progress)
+        # Pages as small as these are read sooner than processes are started.
+        update_index(stage.folder, processes=1, progress=progress)
         links = _Links.of(stage)
     with SearchIndex.open(stage.folder) as index:
         stage.say(

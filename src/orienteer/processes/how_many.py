@@ -7,7 +7,7 @@ import resource
 import time
 
 MOST = 8  # unless somebody asks for more: one process puts together what the others make
-FEW = 500  # things to do; below that the start of a process, about a second of CPU time, costs more than it saves
+FEW = 1000  # things to do; below that starting processes, a second of CPU time or more each, costs more than it saves
 
 
 def usable_cores() -> int:

@@ -26,6 +26,7 @@ LOCAL = "local-ray"
 _CLIENT = "ray://"
 _CLIENT_PORT = 10001
 _CONNECT_S = 10.0
+_TRIES = 3  # a second apart, with a cluster that answers; by default Ray tries a wrong token for twenty seconds
 _STORE_BYTES = 100 << 20  # of a local cluster, for what goes between processes
 
 
@@ -111,6 +112,7 @@ def _start() -> None:
 
 def _connect(on: str, address: Address) -> None:
     _expect_answer(on, address)
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", str(_TRIES))  # which it reads when it is imported
     import ray
 
     try:
