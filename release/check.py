@@ -261,7 +261,10 @@ def main() -> int:
     wheel, sdist = build(tools)
     version = wheel.name.split("-")[1]
     rows += built_rows(wheel, sdist, tools, version)
-    for (major, minor), python in pythons().items():
+    found = pythons()
+    if not found:
+        rows.append(Row("Python", "none", ["no Python that is supported was found, so nothing was installed"]))
+    for (major, minor), python in found.items():
         print(f"installing for Python {major}.{minor}", flush=True)
         rows.append(installed_row(python, f"{major}.{minor}", wheel, version))
     print(f"\n{table(rows)}")
