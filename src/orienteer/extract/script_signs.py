@@ -2,7 +2,7 @@
 
 A page is *suspect* where its links, or nearly all of it, may be made by scripts:
 
-    no link on it can be clicked, and it has code
+    no link on it can be clicked, and it has code, however little: a link takes a few bytes of it
     under FEW_WORDS words and FEW_LINKS links are on it, beside much code
     under HARDLY_WORDS words are on it, with more links, beside very much code
 
@@ -35,7 +35,6 @@ HARDLY_WORDS = 20
 MIN_NOSCRIPT_WORDS = 20
 FEW_LINKS = 3
 SOURCE_BYTES = 10_000
-_SOME_CODE = 200
 _MUCH_CODE, _VERY_MUCH_CODE = SOURCE_BYTES, 5 * SOURCE_BYTES
 
 _ENOUGH_WORDS = 10 * FEW_WORDS  # nobody asks for more
@@ -58,7 +57,7 @@ def noscript_is_page(signs: NDArray[np.int64]) -> bool:
 
 def has_code(signs: NDArray[np.int64]) -> bool:
     """Whether scripts may change the page at all."""
-    return bool(signs[SOURCES] > 0 or signs[CODE_BYTES] >= _SOME_CODE)
+    return bool(signs[SOURCES] > 0 or signs[CODE_BYTES] > 0)
 
 
 def is_suspect(signs: NDArray[np.int64], n_links: int, n_scripted: int) -> bool:
@@ -68,7 +67,7 @@ def is_suspect(signs: NDArray[np.int64], n_links: int, n_scripted: int) -> bool:
     """
     n_words, n_noscript_words, code_bytes, n_sources = map(int, signs[:IN_NOSCRIPT])
     code_bytes += SOURCE_BYTES * n_sources
-    if n_links == 0 and (n_scripted > 0 or code_bytes >= _SOME_CODE):
+    if n_links == 0 and (n_scripted > 0 or code_bytes > 0):
         return True
     if reads_noscript(n_words, n_noscript_words):
         n_words += n_noscript_words
