@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ import numpy as np
 import pytest
 
 from orienteer.errors import ProcessError
+from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.live.figures import Figures
@@ -77,6 +80,16 @@ def expect_same(folder: Path, report: Report, undisturbed: tuple[Path, Report]) 
     check_archive(folder)
 
 
+class Unhurried(Site):
+    """Another site that takes its time: between two looks at the figures a crawl does not come to its end."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+        return replace(self._site.answer(host, target, headers), delay_s=0.15)
+
+
 class Once:
     """Does each of these things once, when so many pages are done."""
 
@@ -122,7 +135,7 @@ def test_actors_are_killed_and_nodes_come_and_go(
         killed.append(next(worker.process for worker in figures.workers if worker.process in actors))
         os.kill(killed[-1], signal.SIGKILL)
 
-    with FakeWeb(site) as web:
+    with FakeWeb(Unhurried(site)) as web:
         watch = Once((30, kill), (90, lambda _: nodes.remove()), (150, lambda _: nodes.add()), (210, kill))
         on = f"ray://127.0.0.1:{nodes.client_port}"
         report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(0), on=on, watch=watch)
