@@ -13,8 +13,8 @@ from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.store.folder import CrawlFolder
 from orienteer.web.kept_report import KeptReport
-from tests.report.handmade import GONE, SETTINGS, handmade_crawl
 from tests.cli.live_process import wait_until
+from tests.report.handmade import GONE, SETTINGS, handmade_crawl
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, DEAD, FORBIDDEN, MOVED
 
