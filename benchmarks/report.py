@@ -99,7 +99,7 @@ def _numbers(report: SiteReport, ours: Found, theirs: Found, reasons: list[str])
 
 
 def _same_words(ours: Places, theirs: Places) -> bool:
-    """LinkChecker cuts long words off."""
+    """LinkChecker cuts long words off, and tells none of a link around a picture; the report has the picture's."""
     for page, words in theirs.items():
         wanted = " ".join(words.split())[:40]
         if all(" ".join(told.split())[:40] != wanted for told in ours[page].split(" / ")):
