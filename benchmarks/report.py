@@ -6,8 +6,12 @@ installed (`linkchecker` on the path); nothing of it is used here. It tells each
 where it stands and the words of the link there. Compared are the addresses, whether the report names that page, too
 (it does not where the address is that of a form or a style there, and is linked elsewhere), and the words.
 
-What only LinkChecker reports is looked up in the page by html.parser: it also asks for pictures, styles and scripts,
-which are no links, and for links marked nofollow, which the crawl does not follow.
+What only LinkChecker reports is of three kinds. Where the address stands is looked up in the page by html.parser: it
+also asks for *parts* (pictures, styles, scripts, forms, `link` elements that are no way for readers), which are no
+links, and for links marked *nofollow*, which the crawl does not follow. Some stand on an *unlinked* page, which nothing
+but such a part or nofollow link leads to, so that the crawl does not know it. LinkChecker waits a quarter of a second
+before each request, on average, so that hosts are checked side by side: its times are no race. It reads pages of any
+size here; by default it leaves out what is larger than 1 MiB.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
@@ -33,11 +38,12 @@ from orienteer.fake_web.site import RequestHeaders
 from orienteer.live.session import live_crawl
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
+from orienteer.store.folder_view import FolderView
 from orienteer.url import canonical_url
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
 PROGRAM = "linkchecker"
-_SETTINGS = "[checking]\nmaxrequestspersecond=1000\n"
+_SETTINGS = "[checking]\nmaxrequestspersecond=1000\nmaxfilesizeparse=100000000\nmaxfilesizedownload=100000000\n"
 _AT_ONCE = 8  # it waits a quarter of a second before each request, on average, whatever it is told
 _LINKING = ("a", "area", "frame", "iframe")
 _RELATIONS = {"canonical", "next", "prev"}
@@ -58,38 +64,42 @@ def run() -> str:
     if shutil.which(PROGRAM) is None:
         return f"{PROGRAM} is not on the path.\n"
     site = PageSite(ARCHIVE)
-    rows, unexplained = [], []
+    counted, times, unexplained = {}, {}, []
     with FakeWeb(site) as web, tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # LinkChecker is nobody where it is started by root
-        checked = _all_checked(web, sorted(site.hosts), Path(folder))
+        sizes = Counter(urlsplit(url).netloc for url in site.urls())
+        checked = _all_checked(web, [host for host, _ in sizes.most_common()], Path(folder))  # the slowest first
         for host, theirs in checked.items():
             report, ours = _reported(web, host, Path(folder))
             reasons = {
-                url: _why_only_theirs(site, url, theirs.broken[url]) for url in theirs.broken.keys() - ours.broken
+                url: _why_only_theirs(site, Path(folder) / host, url, theirs.broken[url])
+                for url in theirs.broken.keys() - ours.broken
             }
-            rows.append(_row(host, report, ours, theirs, list(reasons.values())))
+            counted[host] = _numbers(report, ours, theirs, list(reasons.values()))
+            times[host] = f"{ours.wall_s:.1f}", f"{theirs.wall_s:.1f}"
             unexplained += [f"only in the report: {url}" for url in sorted(ours.broken.keys() - theirs.broken)]
             unexplained += [f"only by LinkChecker: {url}" for url, why in sorted(reasons.items()) if not why]
+    counted["all of them"], times["all of them"] = [sum(each) for each in zip(*counted.values(), strict=True)], ("", "")
+    rows = [[host, *(f"{number:,}" for number in counted[host]), *times[host]] for host in counted]
     headings = ["host", "pages", "links checked", "report", "LinkChecker", "both", "same place", "same words",
-                "only the report", "only LinkChecker", "of these parts", "of these nofollow", "unexplained", "report s",
-                "LinkChecker s"]  # fmt: skip
+                "only the report", "only LinkChecker", "of these parts", "of these nofollow", "of these unlinked",
+                "unexplained", "report s", "LinkChecker s"]  # fmt: skip
     rest = "\n".join(["Unexplained, the first ones:\n", *(f"    {line}" for line in unexplained[:20]), ""])
     return f"{machine('turbohtml')}\n\n{table(headings, rows)}\n{rest if unexplained else 'Nothing is unexplained.'}\n"
 
 
-def _row(host: str, report: SiteReport, ours: Found, theirs: Found, reasons: list[str]) -> list[str]:
+def _numbers(report: SiteReport, ours: Found, theirs: Found, reasons: list[str]) -> list[int]:
     both = ours.broken.keys() & theirs.broken.keys()
     n_only_ours = len(ours.broken) - len(both)
     placed = [url for url in both if theirs.broken[url].keys() <= ours.broken[url].keys()]
     n_words = sum(_same_words(ours.broken[url], theirs.broken[url]) for url in placed)
-    numbers = [report.n_pages, report.n_checked, len(ours.broken), len(theirs.broken), len(both), len(placed), n_words,
-               n_only_ours, len(reasons), reasons.count("part"), reasons.count("nofollow"),
-               reasons.count("") + n_only_ours]  # fmt: skip
-    return [host, *(f"{number:,}" for number in numbers), f"{ours.wall_s:.1f}", f"{theirs.wall_s:.1f}"]
+    return [report.n_pages, report.n_checked, len(ours.broken), len(theirs.broken), len(both), len(placed), n_words,
+            n_only_ours, len(reasons), reasons.count("part"), reasons.count("nofollow"), reasons.count("unlinked"),
+            reasons.count("") + n_only_ours]  # fmt: skip
 
 
 def _same_words(ours: Places, theirs: Places) -> bool:
-    """LinkChecker cuts long words off."""
+    """LinkChecker cuts long words off, and tells none of a link around a picture; the report has the picture's."""
     for page, words in theirs.items():
         wanted = " ".join(words.split())[:40]
         if all(" ".join(told.split())[:40] != wanted for told in ours[page].split(" / ")):
@@ -137,8 +147,9 @@ def _checked(web: FakeWeb, host: str, folder: Path) -> Found:
     return Found(broken, time.monotonic() - began)
 
 
-def _why_only_theirs(site: PageSite, wanted: str, places: Places) -> str:
-    """What the pages say where an address stands: "part", "nofollow", or "" for a link that should have been told."""
+def _why_only_theirs(site: PageSite, crawl: Path, wanted: str, places: Places) -> str:
+    """What the pages say where an address stands: "part", "nofollow", or "" for a link that should have been told;
+    "unlinked" where the crawl knows none of these pages."""
     reasons: set[str] = set()
     for page in places:
         parts = urlsplit(page)
@@ -146,7 +157,10 @@ def _why_only_theirs(site: PageSite, wanted: str, places: Places) -> str:
         reader = _References(page)
         reader.feed(answer.body if isinstance(answer.body, str) else answer.body.decode("utf-8", "replace"))
         reasons |= {why for url, why in reader.found if url == wanted}
-    return "" if "link" in reasons or not reasons else "nofollow" if "nofollow" in reasons else "part"
+    if "link" in reasons or not reasons:
+        with FolderView.open(crawl) as folder:
+            return "" if folder.database.find_urls(list(places)) else "unlinked"
+    return "nofollow" if "nofollow" in reasons else "part"
 
 
 class _References(HTMLParser):

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
+from orienteer.library.job_folder import JobFolder, new_id
+from orienteer.library.job_record import JobFiles
 from tests.cli.run import orienteer, refused
 from tests.imports.collections_made import response, write
 from tests.ready_process import PATIENCE_S, ReadyPopen
@@ -75,6 +77,18 @@ def test_other_schedules_are_listed_beside_a_damaged_one(library: Path, schedule
     assert done.stdout.startswith("a.test: every day at 03:00")
     assert done.stderr.startswith(f"orienteer: {damaged}: not TOML")
     damaged.unlink()
+
+
+def test_the_damaged_record_of_a_job_is_named(library: Path) -> None:
+    folder = JobFolder(library / ".jobs")
+    folder.path.mkdir()
+    record = JobFiles(folder.path, new_id()).record
+    record.write_text("{")
+    done = orienteer("jobs", "--library", library, code=2)
+    assert done.stderr == f"orienteer: {record}: damaged; nothing is known of this job, and the file can be deleted\n"
+    assert "there is no job" in refused("jobs", "--library", library, "--stop", record.stem)
+    record.unlink()
+    assert "no jobs in" in orienteer("jobs", "--library", library).stdout
 
 
 def test_a_certificate_and_its_folder(library: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from orienteer.cli import display
 from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.running import say
 
 if TYPE_CHECKING:
     from orienteer.library.jobs import Job
@@ -49,6 +50,11 @@ def jobs(
         _print_table(listed if all_jobs else listed[:_SHOWN])
         if len(listed) > _SHOWN and not all_jobs:
             print(f"and {len(listed) - _SHOWN:,} more (--all)")
+    damaged = found.library.job_folder.damaged()
+    for path in damaged:
+        say(f"orienteer: {path}: damaged; nothing is known of this job, and the file can be deleted")
+    if damaged:
+        raise typer.Exit(2)
 
 
 def _print_table(listed: list[Job]) -> None:

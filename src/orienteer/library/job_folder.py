@@ -133,6 +133,11 @@ class JobFolder:
                 found.append(self.record(id))
         return sorted(found, key=lambda entry: entry[0].began, reverse=True)
 
+    def damaged(self) -> list[Path]:
+        """Records that cannot be understood: nothing is known of these jobs."""
+        files = [JobFiles(self.path, id) for id in self.ids()]
+        return [each.record for each in files if each.read() is None and each.record.exists()]
+
     def stop(self, id: str) -> None:
         """Ask a job to stop, as Ctrl-C does: its runner, or its command if that alone is left."""
         record, state = self.record(id)
