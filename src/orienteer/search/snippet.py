@@ -94,17 +94,16 @@ class Marker:
         White space is expected to be single spaces, and line ends between blocks.
         """
         blocks = text[:_MAX_CHARS_READ]
-        line = blocks.replace("\n", " ")
         after_title = _after_title(blocks, title)
-        marks = self._marks(line, most)
+        marks = self._marks(blocks, most)
         marks = [mark for mark in marks if mark[0] >= after_title] if after_title else marks
         if not marks:
-            return _cut(line, after_title, marks, is_cut=False)
+            return _cut(blocks, after_title, marks, is_cut=False)
         first = marks[_best(marks)][0]
         start = _start_before(blocks, first, after_title)
         if start is not None:
-            return _cut(line, start, marks, is_cut=False)
-        return _cut(line, first - _LEAD_CHARS, marks, is_cut=True)
+            return _cut(blocks, start, marks, is_cut=False)
+        return _cut(blocks, first - _LEAD_CHARS, marks, is_cut=True)
 
     def snippet_of_pages(self, text: str, title: str) -> Snippet:
         """The snippet of the page that has most of the words close together, of a text with pages."""
@@ -124,7 +123,7 @@ class Marker:
 
     def _closeness(self, text: str) -> tuple[int, int]:
         """How many of the words stand in the best stretch of a page, and how often."""
-        marks = self._marks(text.replace("\n", " "), _MAX_MARKS_OF_PAGE)
+        marks = self._marks(text, _MAX_MARKS_OF_PAGE)
         if not marks:
             return 0, 0
         first = _best(marks)
@@ -133,10 +132,8 @@ class Marker:
         return len(set(inside)), len(inside)
 
     def _marks(self, text: str, most: int = _MAX_MARKS) -> list[Mark]:
-        if self._is_ascii and not text.isascii():
-            lower = text.encode(errors="replace").lower().decode()  # the letters that matter; the others take longer
-        else:
-            lower = folded(text.replace("\u0130", "I").lower())  # the one letter that would become two
+        # "\u0130" is the one letter that would become two.
+        lower = _with_small_letters(text) if self._is_ascii else folded(text.replace("\u0130", "I").lower())
         marks: list[Mark] = []
         find, stem_of = lower.find, self._stem_of
         for start, n_chars in self._starts:
@@ -154,6 +151,11 @@ class Marker:
         if len(self._starts) > 1:
             marks.sort()
         return marks
+
+
+def _with_small_letters(text: str) -> str:
+    """The letters of ASCII made small; to do so with all others takes longer."""
+    return text.lower() if text.isascii() else text.encode(errors="replace").lower().decode()
 
 
 def _runs(texts: Iterable[str]) -> tuple[str, ...]:
@@ -228,10 +230,13 @@ def _after_title(blocks: str, title: str) -> int:
     What stands before, such as a menu, is not what the page is about.
     """
     name = " ".join(title.split()).lower()
-    lead, key = "\n" + blocks[:_TITLE_WITHIN_CHARS].lower(), "\n" + name[:_MIN_TITLE_CHARS]
-    at = lead.find(key) if name else -1
+    if not name:
+        return 0
+    lead, key = "\n" + blocks[:_TITLE_WITHIN_CHARS], "\n" + name[:_MIN_TITLE_CHARS]
+    lead = _with_small_letters(lead) if key.isascii() else lead.lower()
+    at = lead.find(key)
     while at >= 0 and (end := lead.find("\n", at + 1)) >= 0:
-        block = lead[at:end].strip()
+        block = lead[at:end].strip().lower()
         if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
             return end
         at = lead.find(key, end)
@@ -249,14 +254,16 @@ def _start_before(blocks: str, first: int, earliest: int) -> int | None:
     return ends[-1] if ends else None
 
 
-def _cut(line: str, start: int, marks: Iterable[Mark], is_cut: bool) -> Snippet:
+def _cut(blocks: str, start: int, marks: Iterable[Mark], is_cut: bool) -> Snippet:
     """The stretch from there on, to the end of a word; if `is_cut`, from the beginning of a word near there."""
-    if is_cut and (space := line.find(" ", start, start + _LEAD_CHARS)) >= 0:
-        start = space + 1
-    stop = min(len(line), start + SNIPPET_CHARS)
-    if stop < len(line) and (space := line.rfind(" ", start, stop)) > start:
-        stop = space
-    lead, tail = "… " if is_cut else "", " …" if stop < len(line) else ""
-    moved = len(lead) - start
+    line = blocks[start : start + _LEAD_CHARS + SNIPPET_CHARS].replace("\n", " ")
+    if is_cut and (space := line.find(" ", 0, _LEAD_CHARS)) >= 0:
+        start, line = start + space + 1, line[space + 1 :]
+    line = line[:SNIPPET_CHARS]
+    goes_on = start + len(line) < len(blocks)
+    if goes_on and (space := line.rfind(" ")) > 0:
+        line = line[:space]
+    lead, tail = "… " if is_cut else "", " …" if goes_on else ""
+    moved, stop = len(lead) - start, start + len(line)
     inside = tuple((a + moved, b + moved) for a, b, _ in marks if start <= a and b <= stop)
-    return Snippet(lead + line[start:stop] + tail, inside)
+    return Snippet(lead + line + tail, inside)

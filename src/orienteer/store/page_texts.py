@@ -298,7 +298,8 @@ def packed_text(lines: Sequence[str], scores: bytes = b"", is_main: NDArray[np.b
 def _page_text(row: Sequence[Any]) -> PageText:
     """A row, its last three columns packed: beginning and rest of the main text, and what is aside from it."""
     *head, lead, rest, aside = row
-    return PageText._make((*head, _unpacked(lead) + _unpacked(rest), _unpacked(aside)))
+    text = _unpacked(lead) + _unpacked(rest) if rest else _unpacked(lead)
+    return PageText._make((*head, text, _unpacked(aside) if aside else ""))
 
 
 def _lines(packed: PackedText) -> Lines:
