@@ -11,10 +11,8 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
-from starlette.routing import Match
 
 from orienteer import __version__
 from orienteer.graph.proved import percent
@@ -23,7 +21,6 @@ from orienteer.web.archived.addresses import time_text
 from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, duration, is_link, moment, plain, share_text, size, time_left, visible
 
-API_DOCS = "/api/docs"
 _MAX_LINE_CHARS = 1000
 _JOINT = re.compile(r"(?<=[./?&=_-])(?=\w)")
 
@@ -46,7 +43,6 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
         is_part=wants_part(request),
         version=__version__,
-        has_api_docs=_has_api_docs(request.app),
         **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Vary": "HX-Request"})
@@ -126,13 +122,6 @@ def _ago(unix_s: float) -> str:
             n = int(seconds // unit_s)
             return f"{counted(n, 'day')} ago" if name == "day" else f"{n} {name} ago"
     return "just now"
-
-
-@lru_cache(maxsize=100)
-def _has_api_docs(app: Starlette) -> bool:
-    """Whether the application has a page that tells what its API has."""
-    scope = {"type": "http", "method": "GET", "path": API_DOCS, "root_path": ""}
-    return any(route.matches(scope)[0] is Match.FULL for route in app.routes)
 
 
 def _broken(text: object) -> Markup:
