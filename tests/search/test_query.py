@@ -48,7 +48,6 @@ class Everything(Vocabulary):
     def __init__(self) -> None:
         self.ways = ("en", "de", "plain")
         self.has_added = True
-        self.places = self._places
 
     def weight(self, name: str, words: Sequence[str]) -> float:
         return 1.0

@@ -102,7 +102,9 @@ def _in_places(text: str, vocabulary: Vocabulary, boosts: dict[str, float]) -> l
     """The words of a text in a row, by the parts of pages and the ways of reading them."""
     return [
         _weighed(field(part, way), words, vocabulary, boosts[part])
-        for part, way, words in vocabulary.places(text)
+        for way in vocabulary.ways
+        if (words := words_of(text, way))
+        for part in vocabulary.parts(way, words[0])
         if part in boosts
     ]
 

@@ -15,11 +15,9 @@ from functools import lru_cache, partial
 import tantivy
 
 from orienteer.search.text_index import ADDED, COUNTED, FIELD_NAME, NAME, PARTS, field
-from orienteer.search.words import words_of
 
 _FEW_PAGES = 200
 _N_REMEMBERED = 1 << 16
-_N_TEXTS_REMEMBERED = 1 << 12
 _MAX_FIELD_NAMES = 1_000  # that can be asked for by name
 
 
@@ -43,7 +41,6 @@ class Vocabulary:
         self._few = {way: _parts_by_word(searcher, way) for way in few}
         self._asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
         self._in_url = lru_cache(_N_REMEMBERED)(lambda word: bool(searcher.doc_freq("url", word)))
-        self.places = lru_cache(_N_TEXTS_REMEMBERED)(self._places)
 
     def together_with(self, searchers: Iterable[tantivy.Searcher]) -> Vocabulary:
         """The same, but a word weighs what it would in one index of these and no others."""
@@ -72,16 +69,6 @@ class Vocabulary:
     def is_in_url(self, word: str) -> bool:
         """Whether a word stands in the address of any page."""
         return self._in_url(word)
-
-    def _places(self, text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        """Where the words of a text may stand in a row: the part of pages, the way in which it is read, and the words
-        as they are read. The first of them stands there."""
-        return tuple(
-            (part, way, words)
-            for way in self.ways
-            if (words := words_of(text, way))
-            for part in self.parts(way, words[0])
-        )
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         """The parts of pages that are read in this way in which a word stands on any page."""
