@@ -39,10 +39,11 @@ class Finding(NamedTuple):
             for relaxed in (False, True) if may_be_relaxed(ask) else (False,):
                 query = built(ask, vocabulary or view.vocabulary, relaxed)
                 result = view.searcher.search(query, limit)
-                if result.hits:
+                best = result.hits  # tantivy makes a new list each time
+                if best:
                     break
-            pages = page_numbers(view.searcher, [address for _, address in result.hits])
-        text = np.array([score for score, _ in result.hits], np.float64)
+            pages = page_numbers(view.searcher, [address for _, address in best])
+        text = np.array([score for score, _ in best], np.float64)
         found = ranking.collapsed(np.array(pages, np.int64), text, view.columns)
         return cls(view, ask, query, found, n_found(result), relaxed and bool(pages))
 

@@ -219,9 +219,8 @@ class SearchIndex:
             raise InputError(f"nothing is known of the global rank of these pages; estimate it with {how}")
         ask = parse(words, view.vocabulary.field_names)
         searchers = [index._view.searcher for index in others]
-        return Finding.of(
-            view, ask, min(n_wanted, MAX_RESULTS), view.vocabulary.together_with((view.searcher, *searchers))
-        )
+        vocabulary = view.vocabulary.together_with((view.searcher, *searchers)) if searchers else view.vocabulary
+        return Finding.of(view, ask, min(n_wanted, MAX_RESULTS), vocabulary)
 
     def complete(self, typed: str, n: int = 8) -> tuple[Suggestion, ...]:
         """What somebody may be about to type (see `completion`): words first, then titles."""
