@@ -72,7 +72,7 @@ def hits(
         there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
         title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text, text.title)
         if has_pages(text.text):
-            snippet = markers[way].snippet_of_pages((source.page(text.id) or text).text, text.title)
+            snippet = markers[way].snippet_of_pages(text.text + source.rest(text.id), text.title)
         elif not snippet.marks and not title.marks:
             snippet = _further(source, text, markers[way], snippet)
         made.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
@@ -81,12 +81,11 @@ def hits(
 
 def _further(source: PageTexts, text: PageText, marker: Marker, snippet: Snippet) -> Snippet:
     """A snippet that shows why a page was found: from further down, or aside from the main text."""
-    whole = source.page(text.id)
-    for further in () if whole is None else (whole.text, whole.aside):
-        better = marker.snippet(further, text.title)
-        if better.marks:
-            return better
-    return snippet
+    rest = source.rest(text.id)
+    better = marker.snippet(text.text + rest, text.title) if rest else snippet
+    if not better.marks:
+        better = marker.snippet(source.aside(text.id), text.title)
+    return better if better.marks else snippet
 
 
 def _hit(

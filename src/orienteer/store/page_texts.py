@@ -216,6 +216,20 @@ class PageTexts:
                 rows = self._connection.execute(sql, tuple(map(int, pages))).fetchall()
             return {row[0]: _page_text(row) for row in rows}
 
+    def rest(self, page: int) -> str:
+        """The main text of a page after its first LEAD_CHARS; "" for one that is not here."""
+        return self._text("SELECT rest FROM page WHERE id = ?", page)
+
+    def aside(self, page: int) -> str:
+        """What stands on a page aside from its main text; "" for one that is not here."""
+        return self._text("SELECT aside FROM page WHERE id = ?", page)
+
+    def _text(self, sql: str, page: int) -> str:
+        with _explained(self.path):
+            with self._lock:
+                row = self._connection.execute(sql, (int(page),)).fetchone()
+            return "" if row is None else _unpacked(row[0])
+
     def urls(self, pages: Sequence[int]) -> dict[int, str]:
         """Their URLs; those that are not here are left out."""
         found: dict[int, str] = {}
