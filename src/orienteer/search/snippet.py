@@ -78,13 +78,13 @@ class Marker:
         plain = {word for text in spaced for word in words_of(text, PLAIN)}
         self._starts = [(start, len(start)) for start in _starts(typed | plain | stems)]
         self._runs = _runs(forms)
-        self._is_ascii = not self._runs and all(start.isascii() for start, _ in self._starts)
+        self._is_ascii = not self._runs and all(start.isascii() and "?" not in start for start, _ in self._starts)
         self._stem_of = _Stems(stems, way)
 
     def marked(self, text: str) -> Snippet:
         """All of a short text."""
         line = " ".join(text.split())
-        return Snippet(line, tuple((start, stop) for start, stop, _ in self._marks(line)))
+        return Snippet(line, tuple((start, stop) for start, stop, _ in self._marks(line, self._lower(line))))
 
     def snippet(self, text: str, title: str = "", most: int = _MAX_MARKS) -> Snippet:
         """The stretch of a text with the most of the words in it; its beginning where there are none.
@@ -94,8 +94,9 @@ class Marker:
         White space is expected to be single spaces, and line ends between blocks.
         """
         blocks = text[:_MAX_CHARS_READ]
-        after_title = _after_title(blocks, title)
-        marks = self._marks(blocks, most)
+        lower = self._lower(blocks)
+        after_title = _after_title(blocks, lower, title)
+        marks = self._marks(blocks, lower, most)
         marks = [mark for mark in marks if mark[0] >= after_title] if after_title else marks
         if not marks:
             return _cut(blocks, after_title, marks, is_cut=False)
@@ -123,7 +124,7 @@ class Marker:
 
     def _closeness(self, text: str) -> tuple[int, int]:
         """How many of the words stand in the best stretch of a page, and how often."""
-        marks = self._marks(text, _MAX_MARKS_OF_PAGE)
+        marks = self._marks(text, self._lower(text), _MAX_MARKS_OF_PAGE)
         if not marks:
             return 0, 0
         first = _best(marks)
@@ -131,17 +132,21 @@ class Marker:
         inside = [stem for _, stop, stem in marks[first:] if stop <= end]
         return len(set(inside)), len(inside)
 
-    def _marks(self, text: str, most: int = _MAX_MARKS) -> list[Mark]:
-        # "\u0130" is the one letter that would become two.
-        lower = _with_small_letters(text) if self._is_ascii else folded(text.replace("\u0130", "I").lower())
+    def _lower(self, text: str) -> str:
+        """A text in small letters, as long as it was, to look for the words in."""
+        if self._is_ascii:  # letters of others are not looked for, and become "?": it takes half as long
+            return text.encode("latin-1", errors="replace").lower().decode("latin-1")
+        return folded(text.replace("\u0130", "I").lower())  # it is the one letter that would become two
+
+    def _marks(self, text: str, lower: str, most: int = _MAX_MARKS) -> list[Mark]:
         marks: list[Mark] = []
         find, stem_of = lower.find, self._stem_of
         for start, n_chars in self._starts:
             at, n_left = find(start), most
             while at >= 0 and n_left:
                 end = at + n_chars
-                if at == 0 or not (lower[at - 1].isalnum() or lower[at - 1] in _INSIDE):
-                    end = _REST.match(lower, end).end()  # type: ignore[union-attr]  # it always matches, if only nothing
+                if at == 0 or (before := text[at - 1]) == " " or not (before.isalnum() or before in _INSIDE):
+                    end = _REST.match(text, end).end()  # type: ignore[union-attr]  # it always matches, if only nothing
                     if stem := stem_of[text[at:end]]:
                         marks.append((at, end, stem))
                         n_left -= 1
@@ -151,11 +156,6 @@ class Marker:
         if len(self._starts) > 1:
             marks.sort()
         return marks
-
-
-def _with_small_letters(text: str) -> str:
-    """The letters of ASCII made small; to do so with all others takes longer."""
-    return text.lower() if text.isascii() else text.encode(errors="replace").lower().decode()
 
 
 def _runs(texts: Iterable[str]) -> tuple[str, ...]:
@@ -211,11 +211,12 @@ def _starts(words: Iterable[str]) -> tuple[str, ...]:
 def _best(marks: Sequence[Mark]) -> int:
     """The mark that the best stretch begins with: by different words, then marks, then how early it is."""
     n_marks, last, best, best_first = len(marks), 0, (0, 0), 0
+    n_words = len({stem for _, _, stem in marks})
     for first, mark in enumerate(marks):
         end = mark[0] + SNIPPET_CHARS - _LEAD_CHARS
         while last < n_marks and marks[last][1] <= end:
             last += 1
-        if last - first > best[0]:  # with fewer marks there are no more words
+        if last - first > (best[1] if best[0] == n_words else best[0]):  # or it has neither more words nor marks
             found = (len({stem for _, _, stem in marks[first:last]}), last - first)
             if found > best:
                 best, best_first = found, first
@@ -224,7 +225,7 @@ def _best(marks: Sequence[Mark]) -> int:
     return best_first
 
 
-def _after_title(blocks: str, title: str) -> int:
+def _after_title(blocks: str, lower: str, title: str) -> int:
     """Where a text goes on after the block that is its title, or the first part of it; 0 where there is none.
 
     What stands before, such as a menu, is not what the page is about.
@@ -233,13 +234,16 @@ def _after_title(blocks: str, title: str) -> int:
     if not name:
         return 0
     lead, key = "\n" + blocks[:_TITLE_WITHIN_CHARS], "\n" + name[:_MIN_TITLE_CHARS]
-    lead = _with_small_letters(lead) if key.isascii() else lead.lower()
-    at = lead.find(key)
-    while at >= 0 and (end := lead.find("\n", at + 1)) >= 0:
+    if key.isascii():
+        lower = "\n" + lower[:_TITLE_WITHIN_CHARS]
+    else:
+        lead = lower = lead.lower()
+    at = lower.find(key)
+    while at >= 0 and (end := lower.find("\n", at + 1)) >= 0:
         block = lead[at:end].strip().lower()
         if block == name or (len(block) >= _MIN_TITLE_CHARS and name.startswith(block)):
             return end
-        at = lead.find(key, end)
+        at = lower.find(key, end)
     return 0
 
 
