@@ -13,7 +13,8 @@ from orienteer.search.lookup import built
 from orienteer.search.query import MAX_QUERY_CHARS, parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.text_index import PARTS
-from orienteer.search.vocabulary import Vocabulary
+from orienteer.search.vocabulary import Place, Vocabulary
+from orienteer.search.words import words_of
 from tests.search.small_webs import HandmadeCrawl, page
 
 PAGES = {
@@ -60,6 +61,9 @@ class Everything(Vocabulary):
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         return PARTS
+
+    def places(self, text: str) -> tuple[Place, ...]:
+        return tuple(Place(way, words_of(text, way), PARTS) for way in self.ways if words_of(text, way))
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,8 @@ def _in_places(text: str, vocabulary: Vocabulary, boosts: dict[str, float]) -> l
     """The words of a text in a row, by the parts of pages and the ways of reading them."""
     return [
         _weighed(field(part, way), words, vocabulary, boosts[part])
-        for way in vocabulary.ways
-        if (words := words_of(text, way))
-        for part in vocabulary.parts(way, words[0])
+        for way, words, parts in vocabulary.places(text)
+        for part in parts
         if part in boosts
     ]
 
@@ -118,13 +117,14 @@ def _bonuses(ask: Ask, vocabulary: Vocabulary) -> Iterator[Query]:
     is_title = vocabulary.is_title(name)
     if is_title:
         yield Query.const_score_query(_term(NAME, name), _WHOLE_TITLE * max(1, len(texts) - 1))
-    for way in vocabulary.ways:
-        rows = [words_of(text, way) for text in texts]
-        if all(words and "title" in vocabulary.parts(way, words[0]) for words in rows):
+    titles = [{way: words for way, words, parts in vocabulary.places(text) if "title" in parts} for text in texts]
+    is_long = not is_title and name.count(" ") >= _STRETCH_WORDS - 1
+    for way in vocabulary.ways if is_long else titles[0]:
+        if all(way in rows for rows in titles):
             yield Query.boolean_query(
-                [(Occur.Must, _weighed(field("title", way), words, vocabulary)) for words in rows]
+                [(Occur.Must, _weighed(field("title", way), rows[way], vocabulary)) for rows in titles]
             )
-        for stretch in () if is_title else _stretches([word for words in rows for word in words]):
+        for stretch in _stretches([word for text in texts for word in words_of(text, way)]) if is_long else ():
             if all("text" in vocabulary.parts(way, word) for word in stretch):
                 yield Query.const_score_query(_in_a_row(field("text", way), stretch), _STRETCH)
 

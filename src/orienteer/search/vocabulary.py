@@ -8,17 +8,28 @@ languages that few pages are in are kept in mind.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import tantivy
 
 from orienteer.search.text_index import ADDED, COUNTED, FIELD_NAME, NAME, PARTS, field
+from orienteer.search.words import words_of
 
 _FEW_PAGES = 200
 _N_REMEMBERED = 1 << 16
+_N_TEXTS_REMEMBERED = 1 << 12
 _MAX_FIELD_NAMES = 1_000  # that can be asked for by name
+
+
+class Place(NamedTuple):
+    """A way of reading a text, its words as they are read, and the parts of pages in which the first of them stands."""
+
+    way: str
+    words: tuple[str, ...]
+    parts: tuple[str, ...]
 
 
 class Vocabulary:
@@ -37,9 +48,12 @@ class Vocabulary:
         self._with_values = {field for field in COUNTED if searcher.terms_with_prefix(field, "", limit=1)}
         names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES)
         self.field_names = frozenset(name for name, _ in names)
-        few = [way for way, n_pages in n_by_way.items() if n_pages <= _FEW_PAGES]
-        self._few = {way: _parts_by_word(searcher, way) for way in few}
-        self._asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
+        asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
+        self._parts_of: dict[str, _PartsOf] = {
+            way: _parts_by_word(searcher, way).get if n_pages <= _FEW_PAGES else partial(asked, way)
+            for way, n_pages in n_by_way.items()
+        }
+        self._places = lru_cache(_N_TEXTS_REMEMBERED)(partial(_places, self._parts_of))
         self._in_url = lru_cache(_N_REMEMBERED)(lambda word: bool(searcher.doc_freq("url", word)))
 
     def together_with(self, searchers: Iterable[tantivy.Searcher]) -> Vocabulary:
@@ -72,13 +86,27 @@ class Vocabulary:
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         """The parts of pages that are read in this way in which a word stands on any page."""
-        few = self._few.get(way)
-        return self._asked(way, word) if few is None else few.get(word, ())
+        return self._parts_of[way](word) or ()
+
+    def places(self, text: str) -> tuple[Place, ...]:
+        """Where the words of a text may stand in a row; ways in which they stand nowhere are left out."""
+        return self._places(text)
 
 
 def _idf(n_pages: int, n_with: int) -> float:
     """What BM25 makes of a word that so many pages have."""
     return math.log1p((max(n_pages, n_with) - n_with + 0.5) / (n_with + 0.5))
+
+
+_PartsOf = Callable[[str], tuple[str, ...] | None]  # a word, in one way of reading; None or () where it stands nowhere
+
+
+def _places(parts_of: Mapping[str, _PartsOf], text: str) -> tuple[Place, ...]:
+    return tuple(
+        Place(way, words, parts)
+        for way, parts_of_word in parts_of.items()
+        if (words := words_of(text, way)) and (parts := parts_of_word(words[0]))
+    )
 
 
 def _parts(searcher: tantivy.Searcher, way: str, word: str) -> tuple[str, ...]:
