@@ -56,7 +56,7 @@ class Everything(Vocabulary):
     def is_title(self, name: str) -> bool:
         return False
 
-    def is_in_url(self, word: str) -> bool:
+    def are_in_url(self, words: Sequence[str]) -> bool:
         return True
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:

@@ -23,11 +23,9 @@ from orienteer.search.page_facts import date_number, type_term
 from orienteer.search.query import FIELDS, FILTERS, Ask, Clause, place_of
 from orienteer.search.scripts import has_signs, other_forms
 from orienteer.search.text_index import ADDED, DATE, NAME, TAG, TOPIC, TYPE, VALUE, field, name_of, schema
-from orienteer.search.vocabulary import Vocabulary
+from orienteer.search.vocabulary import MAX_WORDS_IN_A_ROW, Vocabulary
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import site_of
-
-_MAX_WORDS_IN_A_ROW = 32
 
 # What a word is worth by where it stands; other places add a share of theirs.
 _BOOSTS = {"title": 5.0, "headings": 1.0, "text": 0.7, "aside": 0.3, "anchors": 2.0}
@@ -93,7 +91,7 @@ def _query(clause: Clause, vocabulary: Vocabulary, boosts: dict[str, float]) -> 
             found += [Query.boost_query(query, _OTHER_FORM) for query in _in_places(form, vocabulary, used)]
     if not clause.field:
         words = words_of(clause.text, PLAIN)
-        found += [_weighed("url", words, vocabulary, _URL_BOOST)] if vocabulary.is_in_url(words[0]) else []
+        found += [_weighed("url", words, vocabulary, _URL_BOOST)] if vocabulary.are_in_url(words) else []
         found += [_weighed(ADDED, words, vocabulary, _ADDED_BOOST)] if vocabulary.has_added else []
     return Query.disjunction_max_query(found, _OTHER_PLACES) if found else Query.empty_query()
 
@@ -199,7 +197,7 @@ def _weighed(name: str, words: Sequence[str], vocabulary: Vocabulary, boost: flo
 def _in_a_row(name: str, words: Sequence[str]) -> Query:
     if len(words) == 1:
         return _term(name, words[0])
-    return Query.phrase_query(schema(), name, list(words[:_MAX_WORDS_IN_A_ROW]))  # panics with fewer than two
+    return Query.phrase_query(schema(), name, list(words[:MAX_WORDS_IN_A_ROW]))  # panics with fewer than two
 
 
 def _term(name: str, word: str) -> Query:

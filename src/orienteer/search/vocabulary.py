@@ -21,11 +21,12 @@ from orienteer.search.words import words_of
 _FEW_PAGES = 200
 _N_REMEMBERED = 1 << 16
 _N_TEXTS_REMEMBERED = 1 << 12
+MAX_WORDS_IN_A_ROW = 32  # that are looked for
 _MAX_FIELD_NAMES = 1_000  # that can be asked for by name
 
 
 class Place(NamedTuple):
-    """A way of reading a text, its words as they are read, and the parts of pages in which the first of them stands."""
+    """A way of reading a text, its words as they are read, and the parts of pages in which each of them stands."""
 
     way: str
     words: tuple[str, ...]
@@ -80,9 +81,9 @@ class Vocabulary:
         """Whether any page has this title (see `name_of`)."""
         return bool(self._searcher.doc_freq(NAME, name))
 
-    def is_in_url(self, word: str) -> bool:
-        """Whether a word stands in the address of any page."""
-        return self._in_url(word)
+    def are_in_url(self, words: Sequence[str]) -> bool:
+        """Whether each of the words stands in the address of any page."""
+        return all(map(self._in_url, words[:MAX_WORDS_IN_A_ROW]))
 
     def parts(self, way: str, word: str) -> tuple[str, ...]:
         """The parts of pages that are read in this way in which a word stands on any page."""
@@ -102,11 +103,17 @@ _PartsOf = Callable[[str], tuple[str, ...] | None]  # a word, in one way of read
 
 
 def _places(parts_of: Mapping[str, _PartsOf], text: str) -> tuple[Place, ...]:
-    return tuple(
-        Place(way, words, parts)
-        for way, parts_of_word in parts_of.items()
-        if (words := words_of(text, way)) and (parts := parts_of_word(words[0]))
-    )
+    read = ((way, words_of(text, way)) for way in parts_of)
+    return tuple(Place(way, words, parts) for way, words in read if words and (parts := _of_all(parts_of[way], words)))
+
+
+def _of_all(parts_of: _PartsOf, words: Sequence[str]) -> tuple[str, ...]:
+    """The parts of pages in which each of the words stands."""
+    parts = parts_of(words[0]) or ()
+    for word in words[1:MAX_WORDS_IN_A_ROW]:
+        others = parts_of(word) or ()
+        parts = tuple(part for part in parts if part in others)
+    return parts
 
 
 def _parts(searcher: tantivy.Searcher, way: str, word: str) -> tuple[str, ...]:
