@@ -50,7 +50,7 @@ NOT_READY = "ORIENTEER_TESTS_START_ALL"  # in the environment of tests that star
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
-_PYTHON = "--python"  # the first argument where what comes next is for Python
+PYTHON = "--python"  # the first argument where what comes next is for Python
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
 _OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
@@ -120,7 +120,7 @@ class ReadyProcess:
 
     def python(self) -> str:
         """The program that stands for `python`, with a module or a file to run."""
-        return _CLIENT.format(python=sys.executable, place=self._place, first=[_PYTHON])
+        return _CLIENT.format(python=sys.executable, place=self._place, first=[PYTHON])
 
     def close(self) -> None:
         self._process.kill()
@@ -386,7 +386,7 @@ def _become(message: list[Any], streams: list[int], connection: socket.socket) -
             if arguments == ["--page"]:
                 _run_page()
                 code = 0
-            elif arguments[:1] == [_PYTHON]:
+            elif arguments[:1] == [PYTHON]:
                 code = _run_python(arguments[1:])
             else:
                 code = _run_command(adapted(arguments, address) if address else arguments)
