@@ -33,7 +33,6 @@ from orienteer.fake_web.community.page import Host, Link, Moved, Page, Pages, sl
 TODAY = date(2026, 5, 4)
 N_ARTICLES, ARTICLES_PER_WEEK = 520, 8
 N_CHAPTERS = 20
-KITCHEN_POSTS, BIRDS_POSTS, GARDEN_POSTS = 90, 110, 60
 _SECTIONS = ("town", "council", "streets", "culture", "sport", "weather")
 _REPORTERS = ("Ada Marlow", "Hugh Pell", "Joan Ferris", "Samir Qureshi")
 _PER_PAGE = 20
@@ -133,9 +132,9 @@ def _write_archive(pages: Pages, urls: list[str]) -> list[str]:
 
 
 def write_blogs(pages: Pages) -> None:
-    _write_blog(pages, KITCHEN, "Salt and Butter", "kitchen", KITCHEN_POSTS, "#8a6d1f", BLUE_CHEESE, CHEESE)
-    _write_blog(pages, BIRDS, "Marsh diary", "birds", BIRDS_POSTS, "#3b6e75", SPOONBILLS, ATLAS)
-    _write_blog(pages, GARDEN, "Allotment notes", "garden", GARDEN_POSTS, "#4d6b2a", None, None)
+    _write_blog(pages, KITCHEN, "Salt and Butter", "kitchen", 90, "#8a6d1f", BLUE_CHEESE, CHEESE)
+    _write_blog(pages, BIRDS, "Marsh diary", "birds", 110, "#3b6e75", SPOONBILLS, ATLAS)
+    _write_blog(pages, GARDEN, "Allotment notes", "garden", 60, "#4d6b2a", None, None)
     text = (
         "Quillhaven blue is a cheese made from the milk of cows that graze the saltmarsh. The blue cheese ripens for "
         "nine weeks in the cellar under the old tannery, and it is turned by hand.",
