@@ -5,6 +5,7 @@ Nothing is fetched: neither while they are built nor while they are read, also f
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from orienteer import __version__  # noqa: E402
 project = "Orienteer"
 author = copyright = "The Orienteer authors"
 version = release = __version__
+
+gc.disable()  # a build ends soon, and a third of its time would go into looking for garbage
 
 extensions = ["myst_parser"]
 myst_heading_anchors = 3

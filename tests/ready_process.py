@@ -6,7 +6,8 @@
 signalled and killed. `ReadyProcess.client` is a small program that takes the place of `orienteer` on the PATH: it hands
 over its arguments, its folder and its three streams, and ends as the command ends; its commands are adapted to where
 example.org is served. The arguments `--page` ask for no command but for Python: blocks of code come as JSON, a line
-each, and what they print goes back the same way. `ready_children` is for the processes that the package itself starts.
+each, and what they print goes back the same way. `ReadyProcess.python` takes the place of `python` itself.
+`ready_children` is for the processes that the package itself starts.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ NOT_READY = "ORIENTEER_TESTS_START_ALL"  # in the environment of tests that star
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
+PYTHON = "--python"  # the first argument where what comes next is for Python
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
 _OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
@@ -58,7 +60,7 @@ _CLIENT = """#!{python} -IS
 import json, os, socket, sys
 there = socket.socket(socket.AF_UNIX)
 there.connect({place!r})
-message = [os.getcwd(), os.environ["COLUMNS"], {example!r}, {address!r}, *sys.argv[1:]]
+message = [os.getcwd(), os.environ["COLUMNS"], *{first!r}, *sys.argv[1:]]
 socket.send_fds(there, [json.dumps(message).encode()], [0, 1, 2])
 sys.exit(int(there.recv(16) or 1))
 """
@@ -114,7 +116,11 @@ class ReadyProcess:
 
     def client(self, address: str) -> str:
         """The program that stands for `orienteer`, with example.org at this address."""
-        return _CLIENT.format(python=sys.executable, place=self._place, example=_EXAMPLE, address=address)
+        return _CLIENT.format(python=sys.executable, place=self._place, first=[_EXAMPLE, address])
+
+    def python(self) -> str:
+        """The program that stands for `python`, with a module or a file to run."""
+        return _CLIENT.format(python=sys.executable, place=self._place, first=[PYTHON])
 
     def close(self) -> None:
         self._process.kill()
@@ -173,7 +179,7 @@ class _ReadyAgain(ReadyPopen):
     def _can_be_forked(self, environment: dict[str, str]) -> bool:
         here = ready().of_python
         more, known = (one.get("PYTHONPATH", "").split(os.pathsep) for one in (environment, here))
-        return _but_path(environment) == _but_path(here) and set(known) <= set(more)
+        return _but_path(environment) == _but_path(here) and set(filter(None, known)) <= set(more)
 
 
 class _ReadyChild(subprocess.Popen[bytes]):
@@ -192,12 +198,14 @@ class _ReadyChild(subprocess.Popen[bytes]):
 
 class _ForkedChild(subprocess.Popen[bytes]):
     """The process of a `Child` of a command that was forked: forked from it in turn, as long as it has but one thread,
-    or one more that draws a progress bar. Of others, who knows what they hold just now; then it is started as ever."""
+    or one more that draws a progress bar, or itself has documents read. Of others, who knows what they hold just now;
+    then it is started as ever."""
 
     def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
         descriptors, environment, pipes = others[3], others[5], others[9:15]
         threads = [thread for thread in threading.enumerate() if not isinstance(thread, _RefreshThread)]
-        if len(threads) > 1 or len(os.listdir("/proc/self/task")) > threading.active_count():
+        n_known = 2 if threading.current_thread().name == "documents" else 1
+        if len(threads) > n_known or len(os.listdir("/proc/self/task")) > threading.active_count():
             return super()._execute_child(args, *others)  # type: ignore[misc]
         self.pid = os.fork()
         if self.pid == 0:
@@ -319,9 +327,17 @@ def _import_everything() -> None:
     import sklearn.linear_model  # noqa: F401
 
     import orienteer
+    import orienteer.cli.crawl_display
+    import orienteer.cli.indexing_beside
     import orienteer.cli.main
+    import orienteer.cli.metrics_server
     import orienteer.evaluate.compare
     import orienteer.evaluate.harvest
+    import orienteer.exports
+    import orienteer.extract.documents
+    import orienteer.fetch.libcurl
+    import orienteer.graph.formats
+    import orienteer.graph.synthetic
     import orienteer.policies
     import orienteer.web.app
     from orienteer.extract.language import detected
@@ -329,17 +345,21 @@ def _import_everything() -> None:
     from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.warm_up import warm_up
     from orienteer.registry import entry_points_of
+    from orienteer.url import site_of
 
     for name in orienteer.__all__:
         getattr(orienteer, name)
     entry_points_of("")
-    for module in pkgutil.iter_modules(orienteer.policies.__path__):  # ours alone: no plug-in is loaded beforehand
-        importlib.import_module(f"orienteer.policies.{module.name}")
+    # Ours alone: no plug-in is loaded beforehand.
+    for package in (orienteer.exports, orienteer.extract.documents, orienteer.graph.formats, orienteer.policies):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
     orienteer.cli.main.command_line()
     with _one_at_a_time():  # what is not in the cache is compiled by one of them
         warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
         extract_page(b"<p>A line.<p>And another one.", "http://a.example/", with_scores=True)
     detected("a text that is long enough for a guess at its language")
+    site_of("a.example")
 
 
 @contextmanager
@@ -366,6 +386,8 @@ def _become(message: list[Any], streams: list[int], connection: socket.socket) -
             if arguments == ["--page"]:
                 _run_page()
                 code = 0
+            elif arguments[:1] == [PYTHON]:
+                code = _run_python(arguments[1:])
             else:
                 code = _run_command(adapted(arguments, address) if address else arguments)
     except BaseException:
@@ -446,6 +468,23 @@ def _run_command(arguments: list[str]) -> int:
         run()
     except SystemExit as end:
         return int(end.code or 0)
+    return 0
+
+
+def _run_python(arguments: list[str]) -> int:
+    """`python -m MODULE` or `python FILE`, with their arguments."""
+    is_module = arguments[0] == "-m"
+    program, *sys.argv[1:] = arguments[is_module:]
+    sys.path.insert(0, "" if is_module else str(Path(program).parent))
+    try:
+        if is_module:
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(program, run_name="__main__")
+    except SystemExit as end:
+        return int(end.code or 0)
+    finally:
+        atexit._run_exitfuncs()
     return 0
 
 

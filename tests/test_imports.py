@@ -11,7 +11,6 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.live.live_crawls import crawled, hub
 
-NO_PYCURL = "import sys; sys.modules['pycurl'] = None\n"  # whoever imports it gets an ImportError
 NO_EPOLL = """
 import select
 for name in [name for name in dir(select) if "epoll" in name.lower()]:
@@ -27,14 +26,6 @@ def run(program: str, *arguments: object) -> str:
     return ended.stdout
 
 
-def test_no_pycurl_where_nothing_is_fetched() -> None:
-    """One after the other: the last that is said is the one that imported it."""
-    modules = ["search.search_index", "search.indexing", "imports.import_crawl", "exports.export", "inspect.explain"]
-    modules += ["web.app"]
-    lines = (f"import orienteer.{module}; print('{module}', 'pycurl' in sys.modules)" for module in modules)
-    assert run("\n".join(["import sys", *lines])) == "".join(f"{module} False\n" for module in modules)
-
-
 def test_kernels_run_without_linear_algebra_and_leave_it_to_others() -> None:
     """Numba would import scipy.linalg for any kernel; it still does so for one that needs it."""
     program = """
@@ -48,13 +39,17 @@ print(njit(lambda matrix: matrix @ matrix)(np.eye(2) * 3).tolist(), "scipy.linal
     assert run(program) == "[0.5 0.5] False\n[[9.0, 0.0], [0.0, 9.0]] True\n"
 
 
-def test_a_crawl_is_searched_exported_and_imported_without_pycurl(tmp_path: Path) -> None:
+def test_no_pycurl_where_nothing_is_fetched(tmp_path: Path) -> None:
+    """Modules are imported one after the other: the last that is said is the one that imported it. Then there is none,
+    and a crawl is searched, exported and imported all the same."""
     site = GraphSite(synthetic_web(40))
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path / "crawl", settings={"crawl": {"workers": 2}})
-    program = (
-        NO_PYCURL
-        + """
+    modules = ["search.search_index", "search.indexing", "imports.import_crawl", "exports.export", "inspect.explain"]
+    modules += ["web.app"]
+    lines = (f"import orienteer.{module}; print('{module}', 'pycurl' in sys.modules)" for module in modules)
+    program = """
+sys.modules["pycurl"] = None  # whoever imports it gets an ImportError
 from pathlib import Path
 import orienteer as ori
 crawl = Path(sys.argv[1])
@@ -64,8 +59,8 @@ with ori.SearchIndex.open(crawl) as index:
 print(ori.export(crawl, "warc", crawl.parent / "all.warc.gz").n_pages > 0)
 print(ori.import_crawl(crawl.parent / "all.warc.gz", crawl.parent / "again").n_fetched > 0)
 """
-    )
-    assert run(program, tmp_path / "crawl").split() == ["True"] * 4
+    said = run("\n".join(["import sys", *lines, program]), tmp_path / "crawl").splitlines()
+    assert said == [*(f"{module} False" for module in modules), *["True"] * 4]
 
 
 def test_a_crawl_works_without_epoll(tmp_path: Path) -> None:

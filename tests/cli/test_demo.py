@@ -15,9 +15,9 @@ from rich.console import Console
 
 from orienteer.cli.demo import _say_how_to_see_it
 from orienteer.cli.demo_stage import Stage
-from orienteer.fake_web.community.site import CommunitySite
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import orienteer, refused
+from tests.docs.small_town import small_town
 from tests.fake_web.client import fetch
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
@@ -127,7 +127,7 @@ def test_the_crawl_that_is_kept_can_be_searched(told: Told) -> None:
 
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_without_serve_it_says_how_to_see_it(is_kept: bool, tmp_path: Path) -> None:
-    folder, site, out = tmp_path / "kept", CommunitySite(), io.StringIO()
+    folder, site, out = tmp_path / "kept", small_town(), io.StringIO()
     with FakeWeb(site) as web:
         stage = Stage(site, web, tmp_path, folder, Console(file=out, width=200))
         _say_how_to_see_it(stage, folder if is_kept else None, serve=False)

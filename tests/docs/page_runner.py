@@ -18,7 +18,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.docs.blocks import Block, missing_line
-from tests.ready_process import NOT_READY, PATIENCE_S, ReadyPopen
+from tests.ready_process import PATIENCE_S, ReadyPopen, ReadyProcess
 
 # Commands that stay until they are told to end: they are real processes, and are asked for what they show.
 _STAYS = re.compile(r"^(orienteer (?:serve|demo --town)|python -m orienteer\.fake_web)\b")
@@ -44,6 +44,7 @@ class PageRunner:
             "BROWSER": "true",  # what --open would start
         }
         self._tools = tools
+        self._installed = folder / "installed"
 
     def __enter__(self) -> Self:
         return self
@@ -73,29 +74,37 @@ class PageRunner:
         assert missing is None, f"line {block.line}: it did not print {missing!r}, but:\n{output}"
 
     def give_clone(self) -> None:
-        """A copy of the package that files may be added to; commands then run from it."""
+        """A copy of the package that files may be added to; commands then know of these. They also know of what is
+        installed in a folder of the page."""
         shutil.copytree(ROOT / "src", self.folder / "src")
         (self.folder / "tests").symlink_to(ROOT / "tests")
-        tools = self.folder / "tools"
-        tools.mkdir()
-        program = tools / "orienteer"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m orienteer "$@"\n')
-        program.chmod(0o755)
-        self._environment["PYTHONPATH"] = f"{self.folder / 'src'}:{self.folder}"
-        self._environment[NOT_READY] = "1"
-        self._environment["PATH"] = f"{tools}:{self._environment['PATH']}"
+        self._installed.mkdir()
+        paths = [self._installed, self.folder / "src", self.folder, os.environ.get("PYTHONPATH", "")]
+        self._environment["PYTHONPATH"] = os.pathsep.join(map(str, paths)).rstrip(os.pathsep)
+        self._give_ready("orienteer", "tests.docs.clone")
 
     def give_pip(self) -> None:
-        """`pip install FOLDER` without a network, into a folder that commands of this page look into; after a clone."""
-        site = self.folder / "installed"
-        program = self.folder / "tools" / "pip"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.plugins.packages "$2" {site}\n')
-        program.chmod(0o755)
-        self._environment["PYTHONPATH"] = f"{site}:{self._environment['PYTHONPATH']}"
+        """`pip install FOLDER` without a network; after a clone."""
+        self._give_program("pip", f'#!/bin/sh\nexec python -m tests.plugins.packages "$2" {self._installed}\n')
 
     def give_proxy(self, address: str) -> None:
-        """Other programs reach example.org through this proxy."""
+        """Scrapy reaches example.org through this proxy."""
         self._environment["http_proxy"] = f"http://{address}"
+        self._give_ready("scrapy", "tests.scrapy.all_of_scrapy")
+
+    def _give_ready(self, program: str, module: str) -> None:
+        """`python`, and this program, by a process that has the environment of the page and has imported a module."""
+        ready = ReadyProcess(module, environment=self._environment)
+        self._give_program("python", ready.python())
+        self._give_program(program, f'#!/bin/sh\nexec python -m {program} "$@"\n')
+
+    def _give_program(self, name: str, text: str) -> None:
+        tools = self.folder / "tools"
+        if not tools.exists():
+            tools.mkdir()
+            self._environment["PATH"] = f"{tools}:{self._environment['PATH']}"
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
 
     def _here(self, text: str) -> str:
         """example.org has no certificate here, and the town may be at another port."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.docs.how_to_policy import NAME, clone, law_command, policy_file
-from tests.ready_process import NOT_READY
+from tests.ready_process import ReadyProcess
 
 pytestmark = pytest.mark.long
 
@@ -40,15 +38,17 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
         assert code.count(before) == code.count(f'"{NAME}"') == 1
         broken = code.replace(before, after).replace(f'"{NAME}"', f'"{name}"')
         (folder / place).with_name(f"{name.replace('-', '_')}.py").write_text(broken, encoding="utf-8")
+    paths = [source, folder, os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
-        "PYTHONPATH": f"{source}:{folder}",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(map(str, paths)).rstrip(os.pathsep),
+        "PATH": f"{folder}:{os.environ['PATH']}",
         "PYTEST_ADDOPTS": "--tb=line -rf -p tests.docs.one_failure_each",
         "ONE_FAILURE_EACH": " ".join(NAMES),
         "COLUMNS": "300",
-        NOT_READY: "1",
     }
+    (folder / "python").write_text(ReadyProcess("tests.docs.clone", environment=environment).python())
+    (folder / "python").chmod(0o755)
     done = subprocess.run(
         ["bash", "-c", law_command()], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
     )

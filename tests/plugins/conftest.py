@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,20 +11,25 @@ from tests.plugins.packages import HERE, environment, has_pip, install
 
 
 @pytest.fixture(scope="session")
-def example(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """One plug-in of each kind."""
-    return environment(_installed(tmp_path_factory.mktemp("example"), "example_package"))
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with one plug-in of each kind."""
+    if not has_pip():
+        pytest.skip("there is no pip here to install a package with")
+    folder = tmp_path_factory.mktemp("example")
+    install(HERE / "example_package", folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def example(installed: Path) -> dict[str, str]:
+    """One plug-in of each kind."""
+    return environment(installed)
+
+
+@pytest.fixture(scope="session")
+def faulty(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The same, and a package with everything that can be wrong with plug-ins."""
-    return environment(_installed(tmp_path_factory.mktemp("faulty"), "example_package", "faulty_package"))
-
-
-def _installed(into: Path, *packages: str) -> Path:
-    if not has_pip():
-        pytest.skip("there is no pip here to install a package with")
-    for package in packages:
-        install(HERE / package, into)
-    return into
+    folder = tmp_path_factory.mktemp("faulty")
+    shutil.copytree(installed, folder, dirs_exist_ok=True)
+    install(HERE / "faulty_package", folder)
+    return environment(folder)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -29,7 +30,7 @@ def install(package: Path, into: Path) -> None:
 
 
 def has_pip() -> bool:
-    return subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0
+    return find_spec("pip") is not None
 
 
 def environment(*folders: Path) -> dict[str, str]:

@@ -17,8 +17,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.store.database_view import DatabaseView
 from tests.conftest import random_web
 from tests.exports.crawls import plain_crawl
-from tests.plugins.commands import orienteer
-from tests.plugins.packages import ROOT
+from tests.plugins.commands import contract_tests, orienteer
 from tests.ready_process import PATIENCE_S
 from tests.topics.small_topics import topic_file
 
@@ -165,10 +164,8 @@ def test_the_page_hook_is_run_by_its_name(example: dict[str, str], folder: Path)
 
 
 def test_the_fetcher_keeps_what_all_fetchers_promise(example: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/plugins/fetcher_contract.py"]
-    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout
-    assert re.search(r"^1\d passed", done.stdout, re.MULTILINE), done.stdout
+    said = contract_tests(example, "tests/plugins/fetcher_contract.py")
+    assert re.search(r"^1\d passed", said, re.MULTILINE), said
 
 
 NEED_NONE = [
@@ -206,10 +203,7 @@ def test_the_help_says_where_to_look(example: dict[str, str], folder: Path, comm
 def test_they_keep_the_promises_of_their_kinds(example: dict[str, str], tmp_path: Path) -> None:
     """The contract tests of this checkout, over the names of the plug-ins."""
     report = tmp_path / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
-    command += ["tests/contracts", "tests/exports/test_every_format.py", "tests/graph/formats/test_registry.py"]
-    command += ["-k", " or ".join(NAMES), f"--junitxml={report}"]
-    done = subprocess.run(command, cwd=ROOT, env=example, capture_output=True, text=True, timeout=800)
-    assert done.returncode == 0, done.stdout
+    modules = ["tests/contracts", "tests/exports/test_every_format.py", "tests/graph/formats/test_registry.py"]
+    contract_tests(example, "-p", "no:randomly", *modules, "-k", " or ".join(NAMES), f"--junitxml={report}")
     for name in NAMES:
         assert report.read_text().count(f"[{name}") >= 4, f"the contract tests do not know {name}"
