@@ -198,14 +198,12 @@ class _ReadyChild(subprocess.Popen[bytes]):
 
 class _ForkedChild(subprocess.Popen[bytes]):
     """The process of a `Child` of a command that was forked: forked from it in turn, as long as it has but one thread,
-    or one more that draws a progress bar, or itself has documents read. Of others, who knows what they hold just now;
-    then it is started as ever."""
+    or one more that draws a progress bar. Of others, who knows what they hold just now; then it is started as ever."""
 
     def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
         descriptors, environment, pipes = others[3], others[5], others[9:15]
         threads = [thread for thread in threading.enumerate() if not isinstance(thread, _RefreshThread)]
-        n_known = 2 if threading.current_thread().name == "documents" else 1
-        if len(threads) > n_known or len(os.listdir("/proc/self/task")) > threading.active_count():
+        if len(threads) > 1 or len(os.listdir("/proc/self/task")) > threading.active_count():
             return super()._execute_child(args, *others)  # type: ignore[misc]
         self.pid = os.fork()
         if self.pid == 0:
