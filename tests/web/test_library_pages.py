@@ -152,6 +152,7 @@ def test_a_folder_that_a_shell_has_exchanged_is_seen(library: Path, served_app: 
     assert before.ending.is_set()
 
 
+@pytest.mark.usefixtures("ready_jobs")
 def test_an_export_is_a_job_that_is_there_after_a_restart(library: Path) -> None:
     with served_library(library) as (client, _):
         nothing = client.post("/crawls/harbour/manage/start/export")
