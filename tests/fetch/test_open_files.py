@@ -31,6 +31,8 @@ def test_there_is_room_for_some_fetches_and_for_all_other_files(n_files: int) ->
 def test_too_few_files_are_refused_in_one_line() -> None:
     with pytest.raises(InputError, match=r"^this process may open 16 files \(ulimit -n\); a crawl needs at least 64$"):
         room_within(16)
+    with pytest.raises(InputError, match="may open 63 files"):
+        room_within(MIN_FILES - 1)
 
 
 class ManyHosts(Site):
