@@ -80,7 +80,6 @@ def test_any_words_can_be_asked_for(client: httpx.Client, q: str) -> None:
     assert client.get(f"/?q={q}").status_code == 200
 
 
-@pytest.mark.usefixtures("ready_jobs")
 def test_an_index_is_made_at_the_push_of_a_button(small_crawl: Path, tmp_path: Path) -> None:
     folder = tmp_path / "unranked"
     shutil.copytree(small_crawl, folder, ignore=shutil.ignore_patterns("ranks*", "outside", "index"))
@@ -132,7 +131,6 @@ def test_an_index_that_is_not_current_has_a_button(small_crawl: Path, tmp_path: 
             assert "Refresh" not in page.headers
 
 
-@pytest.mark.usefixtures("ready_jobs")
 def test_an_index_that_cannot_be_read_is_rebuilt(small_crawl: Path, tmp_path: Path) -> None:
     folder = tmp_path / "torn"
     shutil.copytree(small_crawl, folder)
