@@ -166,7 +166,7 @@ def crawl_on(web: FakeWeb, site: GraphSite, folder: Path, budget: int) -> Report
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A crawl that was stopped while walks were under way, and one that came to its end."""
-    folder, site = tmp_path_factory.mktemp("measured"), GraphSite(synthetic_web(5000, rng=5))
+    folder, site = tmp_path_factory.mktemp("measured"), GraphSite(synthetic_web(5000, rng=5), page_bytes=500)
     with FakeWeb(site) as web:
         for budget in range(400, 460):
             crawl_on(web, site, folder / "begun", budget)

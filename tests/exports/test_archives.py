@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 import zipfile
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +138,12 @@ def test_keys_are_those_of_pywb(url: str) -> None:
 
 def validated(path: Path) -> str:
     """What `wacz validate` says."""
-    script = "import sys; from wacz.main import main; sys.exit(main(['validate', '-f', sys.argv[1]]))"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script, path], capture_output=True, text=True)
-    return f"{done.returncode} {done.stdout.splitlines()[-1]}"
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()) as said:
+        warnings.simplefilter("ignore")
+        from wacz.main import main
+
+        code = main(["validate", "-f", str(path)])
+    return f"{code} {said.getvalue().splitlines()[-1]}"
 
 
 def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_an_empty_folder_may_be_taken(crawl: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of so few bytes that nothing fits, in memory; or a skip that says what is missing."""
-    with small_disk_at(tmp_path / "disk", "100k") as disk:
+    with small_disk_at(tmp_path / "disk", "40k") as disk:
         yield disk
 
 
@@ -224,7 +224,7 @@ def large_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Larger than that disk in every format."""
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("large") / "crawl")
     name = "x" * 500
-    urls = [f"http://a.org/{name}/{k}" for k in range(250)]
+    urls = [f"http://a.org/{name}/{k}" for k in range(100)]
     links = {url: dict.fromkeys(urls[k : k + 3], "") for k, url in enumerate(urls)}
     crawl.add({url: f"<title>{k}</title><p>{os.urandom(500).hex()}" for k, url in enumerate(urls)}, links)
     return crawl.path
@@ -238,13 +238,13 @@ def test_a_full_disk(format: str, small_disk: Path, large_crawl: Path) -> None:
         ori.export(large_crawl, format, out)
     assert list(small_disk.iterdir()) == []
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
-    assert ori.export(large_crawl, format, out).n_pages == 250
+    assert ori.export(large_crawl, format, out).n_pages == 100
 
 
 def test_a_full_disk_and_parquet(small_disk: Path, large_crawl: Path) -> None:
     """What is left of an earlier export stays."""
     (small_disk / "x.parquet").write_bytes(b"old")
-    (small_disk / "filler").write_bytes(bytes(90_000))
+    (small_disk / "filler").write_bytes(bytes(30_000))
     with pytest.raises(ori.ExportError, match=r"^the disk is full: [^\n]*x.parquet cannot be written"):
         ori.export(large_crawl, "parquet", small_disk / "x.parquet", force=True)
     assert everything_in(small_disk).keys() == {"x.parquet", "filler"}

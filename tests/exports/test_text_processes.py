@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("ready_child_processes")
 @pytest.fixture(scope="module")
 def crawls(tmp_path_factory: pytest.TempPathFactory) -> list[HandmadeCrawl]:
     folder = tmp_path_factory.mktemp("crawls")
-    return [filled(folder / "many", 150), hostile_crawl(folder / "hostile")]
+    return [filled(folder / "many", 60), hostile_crawl(folder / "hostile")]
 
 
 def exported(crawl: HandmadeCrawl, format: str, out: Path, n_processes: int) -> dict[str, bytes]:

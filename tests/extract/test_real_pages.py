@@ -17,8 +17,8 @@ from orienteer.files.compressed import zstd
 from tests.conftest import SHARED_DATA
 from tests.extract.tree_links import tree_links
 
-COMPARE_ONE_OF = 8  # 1 compares all pages, which takes a minute
-LOOK_UP_ONE_OF = 3
+COMPARE_ONE_OF = 20  # 1 compares all pages, which takes a minute
+LOOK_UP_ONE_OF = 6
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +31,9 @@ def pages() -> dict[str, bytes]:
         return {file.name: files.extractfile(file).read() for file in files if file.isfile()}
 
 
-def test_links_are_those_of_the_tree(pages):
+def test_links_are_those_of_the_tree(pages, fresh_rng):
     n_links = 0
-    for name, html in list(pages.items())[::COMPARE_ONE_OF]:
+    for name, html in list(pages.items())[fresh_rng.randrange(COMPARE_ONE_OF) :: COMPARE_ONE_OF]:
         text = decoded(html)
         reader = read(text.encode(), with_text=False)
         relations = {link.partition("#")[0] for link in _relations(text)}
@@ -41,7 +41,7 @@ def test_links_are_those_of_the_tree(pages):
         assert found == {link.partition("#")[0] for link in tree_links(text)} - relations, name
         assert reader.is_understood, name
         n_links += len(found)
-    assert n_links > 10_000
+    assert n_links > 4_000
 
 
 def _relations(text: str) -> list[str]:
@@ -66,7 +66,7 @@ def test_links_within_hosts_are_those_of_the_graph(pages, shared_graphs):
         n_known += len(known)
         n_missing += len(known - found)
         n_new += len(found - known)
-    assert n_known > 30_000
+    assert n_known > 15_000
     assert n_missing < 0.01 * n_known
     assert n_new < 0.001 * n_known
 
@@ -84,7 +84,7 @@ def _as_in_graph(link: str, ids: dict[str, int]) -> str:
 
 
 def test_real_pages_have_titles_and_words(pages):
-    sample = [extract_page(html, f"http://{name}") for name, html in list(pages.items())[::20]]
+    sample = [extract_page(html, f"http://{name}") for name, html in list(pages.items())[::40]]
     assert {page.charset for page in sample} <= {"utf-8", "windows-1252"}
     assert np.mean([bool(page.title) for page in sample]) > 0.98  # some are mere redirects
     assert np.mean([len(page.text.split()) > 20 for page in sample]) > 0.98

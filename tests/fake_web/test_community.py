@@ -46,9 +46,14 @@ def site() -> CommunitySite:
 
 
 @pytest.fixture(scope="module")
-def links(site: CommunitySite) -> dict[str, list[str]]:
-    """The links of every page, as a crawler reads them."""
-    return {url: read(site, url).links for url in site.urls()}
+def pages(site: CommunitySite) -> dict[str, Page]:
+    """Every page, as a crawler reads it."""
+    return {url: read(site, url) for url in site.urls()}
+
+
+@pytest.fixture(scope="module")
+def links(pages: dict[str, Page]) -> dict[str, list[str]]:
+    return {url: page.links for url, page in pages.items()}
 
 
 def answer(site: CommunitySite, url: str) -> Answer:
@@ -94,12 +99,11 @@ def test_its_size_and_its_hosts(site: CommunitySite) -> None:
     assert len({place_of(url)[0] for url in site.urls()}) == 22
 
 
-def test_pages_have_titles_texts_and_languages(site: CommunitySite) -> None:
-    pages = [read(site, url) for url in site.urls()]
-    assert all(page.title and page.headings[0] == page.title for page in pages)
-    assert {page.language for page in pages} == {"en", "de", "fr"}
-    assert sum(len(page.text.split()) > 60 for page in pages) > 0.8 * len(pages)
-    assert not any("{" in page.text or "\x00" in page.text for page in pages)
+def test_pages_have_titles_texts_and_languages(pages: dict[str, Page]) -> None:
+    assert all(page.title and page.headings[0] == page.title for page in pages.values())
+    assert {page.language for page in pages.values()} == {"en", "de", "fr"}
+    assert sum(len(page.text.split()) > 60 for page in pages.values()) > 0.8 * len(pages)
+    assert not any("{" in page.text or "\x00" in page.text for page in pages.values())
 
 
 def test_every_page_of_the_town_can_be_reached_some_by_many_links(

@@ -24,12 +24,28 @@ MEASURED: Tables = {"crawl": {"proof": False}}
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site() -> GraphSite:
+    return GraphSite(synthetic_web(5000, rng=5), page_bytes=500)
+
+
+@pytest.fixture(scope="module")
+def measured(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl that stopped by measured coverage."""
-    folder, site = tmp_path_factory.mktemp("verify") / "c", GraphSite(synthetic_web(5000, rng=5))
+    folder = tmp_path_factory.mktemp("verify") / "c"
     with FakeWeb(site) as web:
         report = crawled(web, hub(site), folder, until=UNTIL, settings=MEASURED)
     assert report.stopped_because == StopReason.MEASURED
+    return folder
+
+
+@pytest.fixture(scope="module")
+def begun(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl that was stopped while walks were under way."""
+    folder = tmp_path_factory.mktemp("begun") / "c"
+    with FakeWeb(site) as web:
+        report = crawled(web, hub(site), folder, until=UNTIL, budget=400, settings=MEASURED)
+    assert report.stopped_because == StopReason.BUDGET
+    assert report.figures.measured is not None
     return folder
 
 
@@ -70,13 +86,14 @@ def test_a_folder_that_says_what_is_so(measured: Path) -> None:
     assert "at least 80 % with 99.9 % confidence" in str(found)
 
 
-def test_interrupted_and_resumed_it_is_as_good(tmp_path: Path) -> None:
-    site = GraphSite(synthetic_web(5000, rng=5))
+def test_interrupted_and_resumed_it_is_as_good(site: GraphSite, begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun, tmp_path / "c")
+    assert verify(tmp_path / "c").problems == ()
     with FakeWeb(site) as web:
-        first = crawled(web, hub(site), tmp_path / "c", until=UNTIL, budget=400, settings=MEASURED)
-        assert first.stopped_because == StopReason.BUDGET
-        assert verify(tmp_path / "c").problems == ()
-        more: Tables = {"crawl": {"proof": False, "budget": 100_000, "workers": 3}}
+        more: Tables = {
+            "crawl": {"proof": False, "budget": 100_000, "workers": 3},
+            "fetch": {"connect_to": web.address},
+        }
         last = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=more)
         assert last.stopped_because == StopReason.MEASURED
     assert verify(tmp_path / "c").problems == ()
@@ -153,11 +170,8 @@ def test_a_certificate_that_says_more(folder: Path) -> None:
     assert ["certificate is said to be" in problem for problem in verify(folder).problems] == [True]
 
 
-def test_a_claim_before_it_is_reached(tmp_path: Path) -> None:
-    site = GraphSite(synthetic_web(5000, rng=5))
-    with FakeWeb(site) as web:
-        report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, budget=400, settings=MEASURED)
-    assert report.figures.measured is not None
+def test_a_claim_before_it_is_reached(begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun, tmp_path / "c")
     path = tmp_path / "c" / "report.json"
     said = json.loads(path.read_text())
     said["figures"]["evidence"] = 1.0

@@ -71,6 +71,7 @@ def over(jobs: Jobs, job: Job) -> Job:
     return jobs.get(job.id)
 
 
+@pytest.mark.usefixtures("ready_jobs")
 def test_a_new_crawl_to_its_end_then_its_index_and_an_export(jobs: Jobs, web: FakeWeb) -> None:
     library, url = jobs.library, f"http://{web.address}/"
     name = library.name_for(url)
@@ -196,7 +197,7 @@ def test_real_jobs_killed_at_random(jobs: Jobs, fresh_rng: random.Random) -> Non
     """The server is another one each time; nothing is lost, and the next job runs."""
     library = jobs.library
     before = (library.path / "a.test" / "crawl.db").read_bytes()
-    rounds = int(os.environ.get("ORIENTEER_TEST_KILLS", "3"))
+    rounds = int(os.environ.get("ORIENTEER_TEST_KILLS", "2"))
     for _ in range(rounds):
         server = Jobs(Library(library.path))
         kind, options = fresh_rng.choice([("index", {"rebuild": True}), ("export", {"format": "jsonl"})])

@@ -173,6 +173,7 @@ def ended(jobs: Jobs, job: Job) -> Job:
     return jobs.get(job.id)
 
 
+@pytest.mark.usefixtures("ready_jobs")
 def test_the_scheduler_starts_a_job_that_refreshes(site: ChangingSite, web: FakeWeb, tmp_path: Path) -> None:
     library = Library(tmp_path / "library")
     library.make()

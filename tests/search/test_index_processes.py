@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -93,18 +94,19 @@ def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
-    """Whenever some hundred pages were given out, one of those that read is killed, or none."""
-    crawl = filled(tmp_path / "crawl", 700)
-    killed = []
+    """Whenever some hundred pages were given out, one of those that read is killed, or none; the first time one is."""
+    crawl = filled(tmp_path / "crawl", 300)
+    killed: list[int] = []
 
     def kill(stage: str, done: int, total: int) -> None:
-        if stage == "reading pages" and fresh_rng.random() < 0.7 and (found := children(os.getpid())):
+        is_time = stage == "reading pages" and (not killed or fresh_rng.random() < 0.7)
+        if is_time and (found := children(os.getpid())):
             killed.append(fresh_rng.choice(found))
             os.kill(killed[-1], signal.SIGKILL)
 
     report = update_index(crawl.path, processes=2, progress=kill)
     assert killed
-    assert (report.n_read, report.n_skipped) == (743, 0)
+    assert (report.n_read, report.n_skipped) == (343, 0)
     expected = held(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
     assert held(crawl.path) == expected
@@ -133,11 +135,22 @@ def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypat
     assert search(crawl.path, "nightshade").total == 1
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder without an index, to be copied, and what the index of one process holds."""
+    folder = filled(tmp_path_factory.mktemp("once") / "crawl", 100).path
+    shutil.copytree(folder, indexed := folder.with_name("indexed"))
+    update_index(indexed, processes=1)
+    return folder, held(indexed)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Signals) -> None:
-    crawl = filled(tmp_path / "crawl", 150)
-    command = [sys.executable, "-m", "orienteer", "index", crawl.path, "--processes", "2"]
+def test_no_process_is_left_and_the_index_goes_on(
+    tmp_path: Path, once: tuple[Path, dict[str, Any]], how: signal.Signals
+) -> None:
+    crawl = shutil.copytree(once[0], tmp_path / "crawl")
+    command = [sys.executable, "-m", "orienteer", "index", crawl, "--processes", "2"]
     with ReadyPopen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         while len(started := children(process.pid)) < 2:
             assert process.poll() is None
@@ -150,23 +163,21 @@ def test_no_process_is_left_and_the_index_goes_on(tmp_path: Path, how: signal.Si
     assert process.returncode != 0
     while any(map(is_alive, started)):
         time.sleep(0.02)
-    update_index(crawl.path, processes=1, max_ghost_share=0)
-    grown = held(crawl.path)
-    update_index(crawl.path, rebuild=True, processes=1)
-    assert held(crawl.path) == grown
+    update_index(crawl, processes=1, max_ghost_share=0)
+    assert held(crawl) == once[1]
 
 
-def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
-    crawl = filled(tmp_path / "crawl", 150)
+def test_an_exception_ends_all_processes(tmp_path: Path, once: tuple[Path, dict[str, Any]]) -> None:
+    crawl = shutil.copytree(once[0], tmp_path / "crawl")
 
     def interrupt(stage: str, done: int, total: int) -> None:
         if children(os.getpid()):
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        update_index(crawl.path, processes=2, progress=interrupt)
+        update_index(crawl, processes=2, progress=interrupt)
     assert not children(os.getpid())
-    assert update_index(crawl.path, processes=1).n_pages > 150
+    assert update_index(crawl, processes=1).n_pages > 100
 
 
 def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:

@@ -244,10 +244,10 @@ def test_the_index_says_whether_the_crawl_went_on(crawl: HandmadeCrawl) -> None:
 
 def test_killed_at_any_moment_it_goes_on(crawl: HandmadeCrawl) -> None:
     """kill -9 again and again while it indexes, each time after more work; then once to the end."""
-    pages = many(300)
+    pages = many(150)
     crawl.add(pages, links(list(pages)))
     n_killed = 0
-    for most_s in np.linspace(0.0, 0.4, 6).tolist():
+    for most_s in np.linspace(0.0, 0.3, 5).tolist():
         command = [sys.executable, "-m", "orienteer", "index", crawl.path]
         with ReadyPopen(command, stdout=subprocess.DEVNULL) as process:
             while process.poll() is None and process.worked_s() <= most_s:
@@ -256,6 +256,6 @@ def test_killed_at_any_moment_it_goes_on(crawl: HandmadeCrawl) -> None:
         n_killed += process.returncode == -signal.SIGKILL
     assert n_killed
     report = update_index(crawl.path, max_ghost_share=0)
-    assert report.n_pages == 300
+    assert report.n_pages == 150
     grown = answers(crawl.path)
     assert grown == rebuilt(crawl.path)

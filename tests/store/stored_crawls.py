@@ -16,7 +16,7 @@ from tests.live.live_crawls import crawled
 from tests.store.small_crawls import response
 
 A = "http://a.test/"
-N_PAGES = 60
+N_PAGES = 30
 WORDS = "lantern harbour bridge violet granite meadow compass"
 
 
@@ -32,7 +32,7 @@ def small_site() -> MadeSite:
 
 
 def stored_crawl(web: FakeWeb, folder: Path, to: str | None, **store: Any) -> Report:
-    table = {"max_file_mb": 0.01} | ({} if to is None else {"archive_to": to}) | store
+    table = {"max_file_mb": 0.005} | ({} if to is None else {"archive_to": to}) | store
     return crawled(web, A, folder, settings={"store": table, "crawl": {"commit_every_s": 0.01}})
 
 

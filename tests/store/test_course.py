@@ -103,16 +103,16 @@ def test_a_long_crawl_has_a_short_file(path: Path) -> None:
 
 def test_the_last_point_of_a_run_is_kept_and_the_next_run_goes_on(path: Path) -> None:
     course = Course(path, 0)
-    for position in range(20_000):
+    for position in range(5_000):
         course.add(point(position))
     before = positions(path)[-1]
-    course.add(point(20_001), is_last=True)
-    assert before < positions(path)[-1] == 20_001
-    again = Course(path, 20_001)
-    again.add(point(20_001))
-    assert positions(path)[-1] == 20_001
-    again.add(point(20_900))
-    assert positions(path)[-1] == 20_900
+    course.add(point(5_001), is_last=True)
+    assert before < positions(path)[-1] == 5_001
+    again = Course(path, 5_001)
+    again.add(point(5_001))
+    assert positions(path)[-1] == 5_001
+    again.add(point(5_900))
+    assert positions(path)[-1] == 5_900
 
 
 def test_what_was_not_acknowledged_is_taken_back(path: Path) -> None:

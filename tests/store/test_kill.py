@@ -12,7 +12,7 @@ from orienteer.store.folder import CrawlFolder
 from tests.ready_process import ReadyPopen
 from tests.store.small_crawls import check_pages
 
-N_KILLS = 9
+N_KILLS = 6
 
 
 def acknowledged_before_a_kill(folder: Path, after_s: float, seed: int) -> int:
