@@ -28,9 +28,8 @@ pytestmark = pytest.mark.long
 ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
 # Of 36: all of them take a minute. Three are trusted more than the others, and lack the most.
 TRUST = {
-    "docs.celeryq.dev": 8.0, "docs.pytest.org": 7.0, "docs.scrapy.org": 1.0, "docutils.sourceforge.io": 1.0,
-    "flask.palletsprojects.com": 1.0, "lxml.de": 1.0, "werkzeug.palletsprojects.com": 1.0, "www.sphinx-doc.org": 9.0,
-    "www.tornadoweb.org": 1.0,
+    "docs.celeryq.dev": 8.0, "docs.pytest.org": 7.0, "flask.palletsprojects.com": 1.0, "lxml.de": 1.0,
+    "werkzeug.palletsprojects.com": 1.0, "www.sphinx-doc.org": 9.0,
 }  # fmt: skip
 GOAL = SurveyGoal(half_width=0.03)
 PLAIN: dict[str, Any] = {"workers": 8, "near_duplicates": "off", "duplicates": "off", "robots": False}

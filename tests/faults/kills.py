@@ -102,7 +102,7 @@ class Killer:
 
     def _acknowledging(self, process: CrawlProcess) -> bool:
         """The archive has grown: it is made durable next, then the database."""
-        for _ in range(self.rng.randint(1, 100)):
+        for _ in range(self.rng.randint(1, 30)):
             size_bytes = self._archive_bytes()
             if not until(process, lambda size_bytes=size_bytes: self._archive_bytes() > size_bytes):
                 return False

@@ -18,7 +18,7 @@ import time
 import tomllib
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
 from orienteer.library.one_crawl import StartedCrawl
 from tests.imports.collections_made import response, write
-from tests.ready_process import ReadyProcess
+from tests.ready_process import ReadyProcess, ready
 
 FILES = (
     "crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.toml", "crawl.lock", "crawl.allowed", "log.jsonl",
@@ -307,27 +307,27 @@ def made_home(place: Path) -> Path:
 
 
 def try_folders(
-    place: Path, numbers: range, n_commands: int, in_processes_every: int, tell: Callable[[str], None] = print
+    place: Path, numbers: Sequence[int], n_commands: int, in_processes_every: int, tell: Callable[[str], None] = print
 ) -> Tally:
     """Spoil a folder for each number, and run commands on it: in this process, or each in one of its own.
 
-    A crawl of every `in_processes_every`-th folder is resumed as in a browser besides.
+    The crawl of every `in_processes_every`-th of them is resumed as in a browser besides.
     """
-    tally, ready, home = Tally(), ReadyProcess(), made_home(place)
+    tally, home = Tally(), made_home(place)
     with listening() as private:
         sound = sound_folder(place, private.port)
         before = snapshot(home)
-        for number in numbers:
+        for position, number in enumerate(numbers):
             rng = random.Random(number)
             folder, out = place / "sent", place / "out"
             shutil.copytree(sound, folder)
             out.mkdir()
             done = Stranger(rng, home, private.port).spoil(folder)
             wanted = sorted(rng.sample(list(enumerate(commands(folder, out))), n_commands))
-            is_apart = number % in_processes_every == 0
+            is_apart = position % in_processes_every == 0
             trouble = _resumed(folder, tally) if is_apart else []
             for _, command in wanted:
-                trouble += _run_apart(command, tally, ready) if is_apart else _run_here(command, tally)
+                trouble += _run_apart(command, tally, ready()) if is_apart else _run_here(command, tally)
             if snapshot(home) != before:
                 trouble.append(f"home changed: {sorted(snapshot(home).keys() ^ before.keys())}")
             if private.n_connections > tally.n_connections:

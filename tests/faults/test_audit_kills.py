@@ -25,7 +25,7 @@ from tests.ready_process import PATIENCE_S, ReadyPopen
 
 pytestmark = pytest.mark.long
 
-N_KILLS = 4
+N_KILLS = 3
 
 
 class SurveyProcess(ReadyPopen):
@@ -63,7 +63,7 @@ def test_a_survey_that_is_killed_comes_to_the_same_end(tmp_path: Path, fresh_rng
             expected = process.ended()
         n_kills, report = 0, None
         while report is None:
-            n_wanted = len(web.requests) + fresh_rng.randint(1, 60)
+            n_wanted = len(web.requests) + fresh_rng.randint(1, 40)
             with SurveyProcess(folder) as process:
                 if n_kills < N_KILLS and until(process, lambda n=n_wanted: len(web.requests) >= n):
                     process.kill()
@@ -71,7 +71,7 @@ def test_a_survey_that_is_killed_comes_to_the_same_end(tmp_path: Path, fresh_rng
                     n_kills += 1
                 else:
                     report = process.ended()
-    assert n_kills > 1
+    assert n_kills > 0
     assert found(report) == found(expected)
     assert len(archived_urls(folder / "survey")) == len(set(archived_urls(folder / "survey")))
 

@@ -21,7 +21,7 @@ from tests.faults.kills import until
 from tests.live.live_crawls import crawled
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
-N_KILLS = 3
+N_KILLS = 2
 
 
 class EstimateProcess(ReadyPopen):

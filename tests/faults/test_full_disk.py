@@ -135,7 +135,7 @@ def test_a_disk_that_is_full_at_the_very_end(small_disk: Path, web: FakeWeb, who
             refusals[free_pages] = str(error)
             too_few = free_pages
         (small_disk / "filler").unlink()
-        safe.check()
+    safe.check()
     assert all(said.startswith("the disk is full: ") and "\n" not in said for said in refusals.values())
     assert "report.json cannot grow" in refusals[too_few]
     assert any("latest.npz cannot grow" in said for said in refusals.values())

@@ -40,11 +40,11 @@ def until_more(process: CrawlProcess, folder: Path, n: int, part_of_url: str = "
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_web_that_comes_back_is_crawled_to_its_end(is_killed: bool, tmp_path: Path) -> None:
     """Before any host is given up: then no page is lost for it."""
-    site, folder = RoughWeb(errors=0.0), tmp_path / "crawl"
+    site, folder = RoughWeb(n_pages=150, errors=0.0), tmp_path / "crawl"
     with FakeWeb(site) as web:
         crawled(web, site.seeds, tmp_path / "whole", settings={"crawl": {"robots": True}})
     with ExitStack() as runs:
-        with FakeWeb(RoughWeb(errors=0.0)) as server:
+        with FakeWeb(RoughWeb(n_pages=150, errors=0.0)) as server:
             command = CrawlCommand(server.address, site.seeds, folder, retry={"back_off_s": 0.05})
             process = runs.enter_context(command.started())
             until_more(process, folder, 60)
@@ -54,7 +54,7 @@ def test_a_web_that_comes_back_is_crawled_to_its_end(is_killed: bool, tmp_path: 
             process = runs.enter_context(command.started())
         until_more(process, folder, 30, outcome="no connection")
         safe, n_before = acknowledged(folder), len(logged(folder))
-        with FakeWeb(RoughWeb(errors=0.0), port=server.port):
+        with FakeWeb(RoughWeb(n_pages=150, errors=0.0), port=server.port):
             assert process.ended()[0] == 0
     assert outcomes(folder) == outcomes(tmp_path / "whole")
     assert safe.keys().isdisjoint(fetch["url"] for fetch in logged(folder)[n_before:])

@@ -26,7 +26,7 @@ from tests.faults.gate import Gate
 from tests.live.live_crawls import Told, crawled, hub, renumbered
 
 N_BEFORE = 30  # pages in the checkpoint
-N_KILLS = 2
+N_KILLS = 1
 MODULE = "orienteer.policies.near_and_linked"
 
 
@@ -65,7 +65,7 @@ def resumed(folder: Path, scratch: Path, kind: Any, monkeypatch: pytest.MonkeyPa
 def test_a_policy_in_one_file_survives_kills(
     kind: Any, tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = GraphSite(random_web(rng, 300, 5.0, with_hosts=True))
+    site = GraphSite(random_web(rng, 200, 5.0, with_hosts=True))
     gate = Gate(site)
     folder, scratch = tmp_path / "parts", tmp_path / "scratch"
     named: dict[str, Any] = {"policy": NAME, "settings": {"crawl": {"workers": 1, "commit_every_s": 0.01}}}

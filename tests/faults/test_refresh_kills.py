@@ -24,14 +24,14 @@ from tests.live.refreshes import visits_of
 
 pytestmark = pytest.mark.long
 
-N_KILLS = 3
+N_KILLS = 2
 
 
 @pytest.mark.parametrize(("policy", "workers"), [("certified", 1), ("fractional", 8)])
 def test_a_refresh_that_is_killed_comes_to_the_same_end(
     policy: str, workers: int, tmp_path: Path, fresh_rng: random.Random
 ) -> None:
-    site = ChangingSite(GraphSite(synthetic_web(250, mean_degree=8.0, rng=2), page_bytes=1500))
+    site = ChangingSite(GraphSite(synthetic_web(150, mean_degree=8.0, rng=2), page_bytes=1500))
     folder, whole = tmp_path / "crawl", tmp_path / "whole"
     with FakeWeb(Faulty(site, 0, (0.002, 0.02))) as web:
         settings = {"crawl": {"commit_every_s": 0.05, "workers": workers}}
@@ -45,7 +45,7 @@ def test_a_refresh_that_is_killed_comes_to_the_same_end(
         while True:
             n_before = len(web.requests)
             with CrawlProcess([folder, "--refresh", "--quiet"]) as process:
-                n_wanted = n_before + fresh_rng.randint(1, 80)
+                n_wanted = n_before + fresh_rng.randint(1, 50)
                 if n_kills < N_KILLS and until(process, lambda n=n_wanted: len(web.requests) >= n):
                     process.kill()
                     n_kills += 1

@@ -89,7 +89,7 @@ def assert_same(a: ori.Crawl, b: ori.Crawl) -> None:
 
 
 @pytest.mark.parametrize("name", LIVE_POLICIES)
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 4)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60))
 def test_all_events_told_again_and_a_checkpoint_give_the_same_crawl(name: str, seed: int, n: int) -> None:
     crawl, events = random_crawl(name, n, np.random.default_rng(seed))

@@ -29,7 +29,7 @@ from tests.workers.deadly import DeadlyProcesses
 
 pytestmark = pytest.mark.usefixtures("ready_child_processes")
 
-N_PAGES = 300
+N_PAGES = 150
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_order_is_that_of_one_process(site: GraphSite, tmp_path: Path, polic
     with FakeWeb(site) as web:
         for n in (1, 2):
             settings = by_processes(n, workers=1)
-            crawled(web, hub(site), tmp_path / str(n), policy=policy, budget=60, settings=settings)
+            crawled(web, hub(site), tmp_path / str(n), policy=policy, budget=40, settings=settings)
     assert Told(tmp_path / "1").order == Told(tmp_path / "2").order
 
 
@@ -85,7 +85,7 @@ def test_hooks_and_topics_get_what_they_want(site: GraphSite, tmp_path: Path) ->
     with FakeWeb(site) as web:
         for n in (1, 2):
             crawled(
-                web, hub(site), tmp_path / str(n), topic=topic, hooks=[hook], budget=60,
+                web, hub(site), tmp_path / str(n), topic=topic, hooks=[hook], budget=40,
                 settings=by_processes(n, workers=1), policy="scent",
             )  # fmt: skip
     told = [Told(tmp_path / str(n)) for n in (1, 2)]

@@ -22,8 +22,9 @@ from tests.live.live_crawls import Told, crawled, true_rank
 ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
 # Of 36 hosts; they hold the most, and the others are enough for every kind of page.
 LEFT_OUT = {
-    "docs.celeryq.dev", "docs.djangoproject.com", "docs.sqlalchemy.org", "git-scm.com",
-    "kombu.readthedocs.io", "pillow.readthedocs.io", "www.gevent.org", "www.postgresql.org", "www.sqlite.org",
+    "docs.celeryq.dev", "docs.djangoproject.com", "docs.python.org", "docs.sqlalchemy.org", "git-scm.com",
+    "kombu.readthedocs.io", "pillow.readthedocs.io", "www.debian.org", "www.gevent.org", "www.postgresql.org",
+    "www.sqlite.org",
 }  # fmt: skip
 
 # The makers of the graph took these for the targets of links that are written otherwise: without .html, below /latest/
@@ -31,9 +32,6 @@ LEFT_OUT = {
 NAMED_OTHERWISE = {
     "http://docs.pytest.org/en/stable/yieldfixture.html",
     "http://docs.scrapy.org/en/stable/_static/selectors-sample1.html",
-    "http://www.debian.org/doc/manuals/debian-faq/contributing.html",
-    "http://www.debian.org/doc/manuals/debian-faq/ftparchives.html",
-    "http://www.debian.org/doc/manuals/debian-faq/index.html",
     "http://tomcat.apache.org/tomcat-10.0-doc/appdev/sample/index.html",
     "http://xmlsoft.org/xmlcatalog_man.html",
 }
@@ -101,7 +99,7 @@ def test_every_page_that_the_graph_reaches_is_stored(docs: Crawled) -> None:
     starts = [page for page, url in enumerate(urls) if url in stored and docs.told.rows[url].depth <= 1]
     reached = np.flatnonzero(distances(graph, np.array(starts, np.uint32)) != UNREACHED)
     should_be_there = {urls[page] for page in reached}
-    assert len(should_be_there) > 1500
+    assert len(should_be_there) > 800
     assert should_be_there - stored == NAMED_OTHERWISE
 
 

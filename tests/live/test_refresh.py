@@ -281,7 +281,7 @@ def evolving(make: Make, rng: np.random.Generator, n_pages: int = 60, **first: A
     return make(site, seeds=hub(site), **first)
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(3))
 def test_a_refresh_finds_what_has_changed_and_nothing_else(make: Make, number: int) -> None:
     rng = np.random.default_rng(number)
     web = evolving(make, rng, settings={"refresh": {"hops": 50, "revisit_chance": 0.0}})
@@ -303,10 +303,10 @@ def test_a_refresh_finds_what_has_changed_and_nothing_else(make: Make, number: i
 
 
 @pytest.mark.parametrize(
-    ("policy", "start", "with_checkpoint"),  # any two of them in every combination
+    ("policy", "start", "with_checkpoint"),  # the last two in every combination
     [
         ("certified", "selected", True), ("certified", "seeds", False), ("fractional", "selected", False),
-        ("fractional", "seeds", True), ("breadth-first", "selected", True), ("breadth-first", "seeds", False),
+        ("breadth-first", "seeds", True),
     ],
 )  # fmt: skip
 def test_an_interrupted_epoch_goes_on_as_if_nothing_had_happened(
@@ -325,7 +325,7 @@ def test_an_interrupted_epoch_goes_on_as_if_nothing_had_happened(
     n_runs = 0
     while n_runs < 100:
         with opened(web.folder, plan, refresh=n_runs == 0, now=now) as live:
-            stop_at = len(live.crawl.order) + 7
+            stop_at = len(live.crawl.order) + 11
 
             def tick(live: Any = live, stop_at: int = stop_at) -> None:
                 if len(live.crawl.order) >= stop_at:
@@ -366,7 +366,7 @@ def test_opening_a_folder_in_an_epoch_gives_the_crawl_as_it_was(make: Make) -> N
             assert mine == pytest.approx(theirs)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(2))
 def test_the_bounds_hold_for_the_web_as_it_is(make: Make, number: int) -> None:
     """After a refresh of everything, the true share of a surfer's time lies inside both certificates."""
     rng = np.random.default_rng(100 + number)
