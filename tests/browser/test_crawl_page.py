@@ -77,6 +77,12 @@ def n_drawn(page: Page) -> int:
     return int(page.locator("svg.drawing").get_attribute("data-most") or 0)
 
 
+def wait_for_more(page: Page, n_pages: int) -> None:
+    """Wait until the band has more pages."""
+    band = "n => Number(document.querySelector('svg.drawing')?.dataset.most) > n"
+    page.wait_for_function(band, arg=n_pages, polling=200)
+
+
 def phase(page: Page, text: str) -> None:
     expect(page.locator(".phase")).to_have_text(text)
 
@@ -87,7 +93,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     expect(page.locator("svg.drawing")).to_be_visible()
     expect(page.locator("#crawl-fetching li").first).to_be_visible()
     before = n_drawn(page)
-    wait_until(lambda: n_drawn(page) > before + 20)
+    wait_for_more(page, before + 20)
     description = page.locator("svg.drawing").get_attribute("aria-label") or ""
     assert re.match(r"Coverage by pages fetched\. After [\d,]+ pages at least [\d.]+ %, at most", description)
     assert "the goal is 90 %" in description
@@ -101,7 +107,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     page.get_by_label("Pages at most").fill("1100")
     page.get_by_role("button", name="Resume").click()
     phase(page, "Running")
-    wait_until(lambda: n_drawn(page) > stopped_at)
+    wait_for_more(page, stopped_at)
     expect(page.locator(".cards")).to_contain_text("of 1,100")
     page.get_by_role("button", name="Stop").click()
     phase(page, "Stopped")
@@ -112,7 +118,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
     first = page.locator(".next li").first
     expect(first).to_be_visible()
     expect(first.locator(".why")).to_contain_text(re.compile("links? to it|a seed"))
-    wait_until(lambda: n_drawn(page) > 0)  # stopped before any page is stored, it has not begun
+    wait_for_more(page, 0)  # stopped before any page is stored, it has not begun
     page.get_by_role("button", name="Stop").click()
     phase(page, "Stopped")
     link = page.locator(".next .url a").first
@@ -126,7 +132,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
 def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> None:
     page.goto("/crawl")
     phase(page, "Running")
-    wait_until(lambda: n_drawn(page) > 0)
+    wait_for_more(page, 0)
     process = holder_of(crawl.folder)
     assert process
     os.kill(process, signal.SIGINT)

@@ -128,6 +128,7 @@ def test_without_a_browser_it_is_never_complete(tmp_path: Path) -> None:
     assert report.rendered.n_pages == 0
 
 
+@pytest.mark.usefixtures("ready_child_processes")
 def test_two_processes_find_the_same(crawl: Crawled, tmp_path: Path) -> None:
     with FakeWeb(Applications()) as web:
         crawled(web, "http://react.test/", tmp_path / "crawl", settings={"crawl": {"processes": 2}})
