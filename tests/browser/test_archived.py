@@ -6,6 +6,7 @@ whoever asks) and the crawl (whose requests are noted, too).
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -173,14 +174,14 @@ def tab(only_tab: tuple[Page, list[str]]) -> Iterator[Page]:
     assert wrong == []
 
 
-def test_a_page_is_shown_with_its_parts(tab: Page) -> None:
+def test_a_page_is_shown_with_its_parts(tab: Page, fresh_rng: random.Random) -> None:
     tab.goto(f"/archived?url={HOME}&time=2023")
     frame = tab.frame_locator("#archived")
     expect(frame.get_by_role("heading")).to_have_css("color", "rgb(0, 0, 128)")
     boat = frame.get_by_alt_text("a boat")
     assert boat.evaluate("image => image.naturalWidth") == 120
     expect(tab.get_by_text("1 of 5 parts is not in the archive")).to_be_visible()
-    expect_accessible_and_fitting(tab)
+    expect_accessible_and_fitting(tab, fresh_rng)
 
 
 def test_the_bar_follows_the_frame(tab: Page) -> None:
@@ -215,9 +216,9 @@ def test_as_a_browser_showed_it_and_as_it_was_sent(tab: Page) -> None:
 @pytest.mark.parametrize(
     "target", [f"/archived/dates?url={HOME}", f"/archived/changes?url={HOME}", "/archived?url=http://n.org/"]
 )
-def test_dates_and_changes_are_accessible_and_fit(tab: Page, target: str) -> None:
+def test_dates_and_changes_are_accessible_and_fit(tab: Page, target: str, fresh_rng: random.Random) -> None:
     tab.goto(target)
-    expect_accessible_and_fitting(tab)
+    expect_accessible_and_fitting(tab, fresh_rng)
 
 
 def test_two_dates_are_compared(tab: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,6 +104,6 @@ def test_without_scripts_a_button_shows_what_is_chosen(page: Page) -> None:
     "target",
     ["/compare?name=policies", "/compare?name=seeds", "/compare?name=harvest", "/map/host?name=www.harbour.test"],
 )
-def test_a_page_is_accessible_and_fits(page: Page, target: str) -> None:
+def test_a_page_is_accessible_and_fits(page: Page, target: str, fresh_rng: random.Random) -> None:
     page.goto(target)
-    expect_accessible_and_fitting(page)
+    expect_accessible_and_fitting(page, fresh_rng)
