@@ -68,7 +68,9 @@ def library(tmp_path: Path) -> Iterator[Path]:
 def serving(library: Path) -> Iterator[str]:
     """`orienteer serve` as a process, killed at the end: nothing that it knows is to be missed."""
     command = [sys.executable, "-m", "tests.ready_jobs", place(), "serve", "--library", str(library), "--json"]
-    process = ReadyPopen([*command, "--allow-private", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = ReadyPopen(
+        [*command, "--allow-private", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         told = ""
