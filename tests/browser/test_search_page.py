@@ -61,6 +61,7 @@ def test_switching_the_order_reorders_at_once_and_shows_the_moves(page: Page) ->
     assert titles(page) != inside
     page.go_back()
     expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    page.wait_for_load_state()  # it was loaded anew: before its scripts are there, nobody hears of going back
     assert titles(page) == inside
     page.go_back()
     expect(page.get_by_role("link", name="Text", exact=True)).to_have_attribute("aria-current", "true")
