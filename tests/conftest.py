@@ -179,6 +179,8 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        # A tab that is emptied keeps its process: a new one takes longer than most pages.
+        arguments = ["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1"]
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
         browser.close()

@@ -7,6 +7,7 @@ requests to anything but the server. Without a browser on this machine the tests
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
@@ -41,18 +42,50 @@ class Watched:
             self.wrong.append(f"request to {url}")
 
 
+class Tab:
+    """A window with one tab. Tests take turns in it, since a new one takes longer than most of them."""
+
+    def __init__(self, browser: Browser, address: str, options: dict[str, Any]) -> None:
+        self._options = options
+        self._context = browser.new_context(base_url=address, **options)
+        self._context.set_default_timeout(_PATIENCE_MS)
+        self.watched = Watched(self._context, address)
+        self.page = self._context.new_page()
+
+    def clean(self) -> None:
+        """As it was: nothing of a test is left for the next one."""
+        self.page.goto("about:blank")
+        self.page.unroute_all()
+        self.page.emulate_media(color_scheme=self._options.get("color_scheme", "light"))
+        self.page.set_viewport_size(self._options["viewport"])
+        self.page.mouse.move(0, 0)
+        self._context.clear_cookies()
+
+    def close(self) -> None:
+        self._context.close()
+
+
+@pytest.fixture(scope="module")
+def tabs() -> Iterator[dict[str, Tab]]:
+    """One for each server and each kind of window that tests of a module want."""
+    tabs: dict[str, Tab] = {}
+    yield tabs
+    for tab in tabs.values():
+        tab.close()
+
+
 @pytest.fixture
-def browser_options() -> dict[str, object]:
-    """How the browser of a test is: override it with a fixture or a parameter of the same name."""
+def browser_options() -> dict[str, Any]:
+    """How the window of a test is: override it with a fixture or a parameter of the same name."""
     return {"viewport": DESKTOP}
 
 
 @pytest.fixture
-def page(browser: Browser, address: str, browser_options: dict[str, object]) -> Iterator[Page]:
+def page(browser: Browser, tabs: dict[str, Tab], address: str, browser_options: dict[str, Any]) -> Iterator[Page]:
     """An empty tab; addresses are relative to the server (`page.goto("/")`)."""
-    context = browser.new_context(base_url=address, **browser_options)  # type: ignore[arg-type]
-    context.set_default_timeout(_PATIENCE_MS)
-    watched = Watched(context, address)
-    yield context.new_page()
-    context.close()
-    assert watched.wrong == []
+    kind = f"{address} {browser_options}"
+    tab = tabs.get(kind) or tabs.setdefault(kind, Tab(browser, address, browser_options))
+    tab.watched.wrong.clear()
+    yield tab.page
+    tab.clean()
+    assert tab.watched.wrong == []

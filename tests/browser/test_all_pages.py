@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
 
 from orienteer.web.app import PAGES
@@ -17,41 +19,57 @@ ADDRESSES = [
     f"/page?url={CHARTS}",
     "/api/docs",
 ]
-_AXE = Axe()
-_ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # all rules are tried; of what keeps them, no list is made
+# All rules are tried; of what keeps them, no list is made.
+_RUN = "axe.run({resultTypes: ['violations']}).then(found => found.violations)"
+# Of the rows, items and panels that one template makes, six stay, from one that is drawn on.
+_THIN_OUT = """drawn => {
+  for (const list of document.querySelectorAll("tbody, ul, ol, .calls")) {
+    const all = [...list.children];
+    all.forEach((one, place) => {
+      if ((place + all.length - drawn % all.length) % all.length >= 6) one.remove();
+    });
+  }
+}"""
 
 
 def findings(page: Page) -> list[str]:
     """What axe says is serious or critical."""
-    found = _AXE.run(page, options=_ONLY_VIOLATIONS).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
     return [
         f"{entry['impact']} {entry['id']}: {node['html'][:200]}"
-        for entry in found
+        for entry in page.evaluate(_RUN)
         if entry["impact"] in ("serious", "critical")
         for node in entry["nodes"]
     ]
 
 
-@pytest.mark.parametrize(
-    "browser_options",
-    [{"viewport": DESKTOP, "color_scheme": "light"}, {"viewport": PHONE, "color_scheme": "dark"}],
-    ids=["desktop-light", "phone-dark"],
-)
-@pytest.mark.parametrize("target", ADDRESSES)
-def test_a_page_is_accessible_and_fits(page: Page, target: str) -> None:
-    page.goto(target)
-    assert findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+def expect_accessible_and_fitting(page: Page, rng: random.Random) -> None:
+    """On a light desktop, and on a dark phone."""
     assert page.locator("h1").count() == 1
+    for viewport in (PHONE, DESKTOP):
+        page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    page.evaluate(_THIN_OUT, rng.randrange(1000))
+    assert findings(page) == []
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="dark")
+    assert findings(page) == []
 
 
-@pytest.mark.parametrize("target", ["/nothing", "/?q=sea&rank=wrong"])
-def test_a_refusal_is_accessible(browser: Browser, address: str, target: str) -> None:
+@pytest.mark.parametrize("target", ADDRESSES)
+def test_a_page_is_accessible_and_fits(page: Page, target: str, fresh_rng: random.Random) -> None:
+    page.goto(target)
+    expect_accessible_and_fitting(page, fresh_rng)
+
+
+def test_a_refusal_is_accessible(browser: Browser, address: str) -> None:
     with browser.new_context(base_url=address, viewport=PHONE) as context:
         page = context.new_page()
-        page.goto(target)
-        assert findings(page) == []
-        assert page.get_by_role("alert").count() == 1
+        for target in ("/nothing", "/?q=sea&rank=wrong"):
+            page.goto(target)
+            assert findings(page) == []
+            assert page.get_by_role("alert").count() == 1
 
 
 def test_light_and_dark_follow_the_system(page: Page) -> None:

@@ -6,10 +6,11 @@ whoever asks) and the crawl (whose requests are noted, too).
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -19,9 +20,9 @@ from starlette.types import Receive, Scope, Send
 
 from orienteer.web.app import create_app
 from orienteer.web.archived import origin
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.conftest import DESKTOP
 from tests.browser.outside import Outside
-from tests.browser.test_all_pages import findings
+from tests.browser.test_all_pages import expect_accessible_and_fitting
 from tests.inspect.captured import CapturedCrawl, T
 from tests.web.archived_crawl import APP, HOME, NEXT, make_archived_crawl
 from tests.web.live_server import served
@@ -137,22 +138,12 @@ def watched(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Itera
         yield watched, address
 
 
-@pytest.fixture
-def tab(browser: Browser, watched: tuple[Watched, str]) -> Iterator[Page]:
-    """A tab that may ask the two origins alone."""
-    yield from opened(browser, watched, viewport=DESKTOP)
-
-
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def any_tab(browser: Browser, watched: tuple[Watched, str], request: pytest.FixtureRequest) -> Iterator[Page]:
-    yield from opened(browser, watched, viewport=request.param)
-
-
-def opened(browser: Browser, watched: tuple[Watched, str], may_try: bool = False, **options: Any) -> Iterator[Page]:
-    """A tab; unless it may try, whatever it would ask others is wrong, even if the browser refuses to."""
+@contextmanager
+def opened(browser: Browser, watched: tuple[Watched, str]) -> Iterator[tuple[Page, list[str]]]:
+    """A tab, and what it would ask others, even if the browser refuses to."""
     app, address = watched
     own = (address + "/", f"http://127.0.0.1:{app.state.archived.port}/")
-    with browser.new_context(base_url=address, **options) as context:
+    with browser.new_context(base_url=address) as context:
         context.set_default_timeout(300_000)
         wrong: list[str] = []
 
@@ -162,20 +153,35 @@ def opened(browser: Browser, watched: tuple[Watched, str], may_try: bool = False
 
         context.on("request", asked)
         context.on("page", lambda page: wrong.append("a window") if page.opener() else None)
-        yield context.new_page()
-    assert may_try or wrong == []
+        yield context.new_page(), wrong
 
 
-def test_a_page_is_shown_with_its_parts(any_tab: Page) -> None:
-    any_tab.goto(f"/archived?url={HOME}&time=2023")
-    frame = any_tab.frame_locator("#archived")
+@pytest.fixture(scope="module")
+def only_tab(browser: Browser, watched: tuple[Watched, str]) -> Iterator[tuple[Page, list[str]]]:
+    with opened(browser, watched) as tab:
+        yield tab
+
+
+@pytest.fixture
+def tab(only_tab: tuple[Page, list[str]]) -> Iterator[Page]:
+    """A tab that may ask the two origins alone. It is the same for all tests: a new one takes longer than most."""
+    page, wrong = only_tab
+    page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="light")
+    wrong.clear()
+    yield page
+    page.goto("about:blank")
+    assert wrong == []
+
+
+def test_a_page_is_shown_with_its_parts(tab: Page, fresh_rng: random.Random) -> None:
+    tab.goto(f"/archived?url={HOME}&time=2023")
+    frame = tab.frame_locator("#archived")
     expect(frame.get_by_role("heading")).to_have_css("color", "rgb(0, 0, 128)")
     boat = frame.get_by_alt_text("a boat")
     assert boat.evaluate("image => image.naturalWidth") == 120
-    expect(any_tab.get_by_text("1 of 5 parts is not in the archive")).to_be_visible()
-    assert findings(any_tab) == []
-    assert any_tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert any_tab.locator("h1").count() == 1
+    expect(tab.get_by_text("1 of 5 parts is not in the archive")).to_be_visible()
+    expect_accessible_and_fitting(tab, fresh_rng)
 
 
 def test_the_bar_follows_the_frame(tab: Page) -> None:
@@ -210,11 +216,9 @@ def test_as_a_browser_showed_it_and_as_it_was_sent(tab: Page) -> None:
 @pytest.mark.parametrize(
     "target", [f"/archived/dates?url={HOME}", f"/archived/changes?url={HOME}", "/archived?url=http://n.org/"]
 )
-def test_dates_and_changes_are_accessible_and_fit(any_tab: Page, target: str) -> None:
-    any_tab.goto(target)
-    assert findings(any_tab) == []
-    assert any_tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert any_tab.locator("h1").count() == 1
+def test_dates_and_changes_are_accessible_and_fit(tab: Page, target: str, fresh_rng: random.Random) -> None:
+    tab.goto(target)
+    expect_accessible_and_fitting(tab, fresh_rng)
 
 
 def test_two_dates_are_compared(tab: Page) -> None:
@@ -226,7 +230,7 @@ def test_two_dates_are_compared(tab: Page) -> None:
 
 def test_a_hostile_page_gets_nowhere(browser: Browser, watched: tuple[Watched, str], outside: Outside) -> None:
     outside.asked.clear()
-    for tab in opened(browser, watched, viewport=DESKTOP):
+    with opened(browser, watched) as (tab, wrong):
         tab.goto(f"/archived?url={HOSTILE}")
         here = tab.url
         frame = tab.frame_locator("#archived")
@@ -241,6 +245,7 @@ def test_a_hostile_page_gets_nowhere(browser: Browser, watched: tuple[Watched, s
         expect(frame.get_by_text("A good page")).to_be_visible()
         assert tab.url.partition("?")[0] == here.partition("?")[0]
         assert tab.evaluate("document.cookie") == ""
+    assert wrong == []
     assert outside.asked == []
     assert watched[0].strange == []
 
@@ -263,7 +268,7 @@ def test_even_where_scripts_ran_they_would_get_nowhere(
     )  # fmt: skip
     text = "<!doctype html><p>A hostile page</p>" + filled(SCRIPT, address, outside)
     hostile_page(app.state.crawl.path, HOSTILE + "scripts", text)
-    for tab in opened(browser, watched, may_try=True, viewport=DESKTOP):
+    with opened(browser, watched) as (tab, _):
         tab.goto(f"/archived?url={HOSTILE}scripts")
         ended = tab.expect_event("framenavigated", lambda frame: frame.url.startswith("chrome-error:"))
         with tab.expect_response(lambda answer: "done.png?" in answer.url) as done, ended:  # and goes where it may not

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from orienteer.store.lock import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
 from tests.live.live_crawls import Told, crawled
+from tests.ready_jobs import place, ready_jobs
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
@@ -43,26 +45,42 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     stop_holder(tmp_path / "crawl", os.kill, signal.SIGKILL)
 
 
+@pytest.fixture(autouse=True)
+def _jobs_begin_at_once() -> Iterator[None]:
+    with ready_jobs(place()):
+        yield
+
+
 @pytest.fixture
 def crawl(web: FakeWeb, folder: Path) -> SlowCrawl:
     return SlowCrawl(web, folder, "--until", "0.9", "--budget", "1200")
 
 
+@pytest.fixture(scope="module")
+def stopped_address(stopped: Path) -> Iterator[str]:
+    with served(stopped) as where:
+        yield where
+
+
 @pytest.fixture
-def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
-    """Where the crawl is served that the test watches."""
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where the crawl is served that the test watches: one of its own, or one that has stopped."""
     if "crawl" in request.fixturenames:
-        with request.getfixturevalue("crawl").running(), served(folder) as where:
+        with request.getfixturevalue("crawl").running(), served(request.getfixturevalue("folder")) as where:
             yield where
     else:
-        shutil.copytree(request.getfixturevalue("stopped"), folder)
-        with served(folder) as where:
-            yield where
+        yield request.getfixturevalue("stopped_address")
 
 
 def n_drawn(page: Page) -> int:
     """The pages at the right end of the band."""
     return int(page.locator("svg.drawing").get_attribute("data-most") or 0)
+
+
+def wait_for_more(page: Page, n_pages: int) -> None:
+    """Wait until the band has more pages."""
+    band = "n => Number(document.querySelector('svg.drawing')?.dataset.most) > n"
+    page.wait_for_function(band, arg=n_pages, polling=200)
 
 
 def phase(page: Page, text: str) -> None:
@@ -75,7 +93,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     expect(page.locator("svg.drawing")).to_be_visible()
     expect(page.locator("#crawl-fetching li").first).to_be_visible()
     before = n_drawn(page)
-    wait_until(lambda: n_drawn(page) > before + 20)
+    wait_for_more(page, before + 20)
     description = page.locator("svg.drawing").get_attribute("aria-label") or ""
     assert re.match(r"Coverage by pages fetched\. After [\d,]+ pages at least [\d.]+ %, at most", description)
     assert "the goal is 90 %" in description
@@ -89,7 +107,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     page.get_by_label("Pages at most").fill("1100")
     page.get_by_role("button", name="Resume").click()
     phase(page, "Running")
-    wait_until(lambda: n_drawn(page) > stopped_at)
+    wait_for_more(page, stopped_at)
     expect(page.locator(".cards")).to_contain_text("of 1,100")
     page.get_by_role("button", name="Stop").click()
     phase(page, "Stopped")
@@ -100,7 +118,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
     first = page.locator(".next li").first
     expect(first).to_be_visible()
     expect(first.locator(".why")).to_contain_text(re.compile("links? to it|a seed"))
-    wait_until(lambda: n_drawn(page) > 0)  # stopped before any page is stored, it has not begun
+    wait_for_more(page, 0)  # stopped before any page is stored, it has not begun
     page.get_by_role("button", name="Stop").click()
     phase(page, "Stopped")
     link = page.locator(".next .url a").first
@@ -114,7 +132,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
 def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> None:
     page.goto("/crawl")
     phase(page, "Running")
-    wait_until(lambda: n_drawn(page) > 0)
+    wait_for_more(page, 0)
     process = holder_of(crawl.folder)
     assert process
     os.kill(process, signal.SIGINT)
@@ -162,29 +180,27 @@ def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     assert names == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_nothing_stands_beside_the_page(browser: Browser, address: str, scheme: str, viewport: dict[str, int]) -> None:
-    context = browser.new_context(base_url=address, viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
+def test_nothing_stands_beside_the_page(page: Page) -> None:
     page.goto("/crawl")
-    expect(page.locator("svg.drawing")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
-    context.close()
+    for viewport, scheme in itertools.product((DESKTOP, PHONE), ("light", "dark")):
+        page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(page.locator("svg.drawing")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
 
 
-def test_it_is_there_without_scripts(browser: Browser, address: str, folder: Path) -> None:
-    context = browser.new_context(base_url=address, java_script_enabled=False)
-    page = context.new_page()
-    page.goto("/crawl")
-    expect(page.locator("svg.drawing")).to_be_visible()
-    expect(page.locator(".next li").first).to_be_visible()
-    page.get_by_label("Pages at most").fill("60")
-    page.get_by_role("button", name="Resume").click()
-    expect(page).to_have_url(re.compile(r"/crawl$"))
-    wait_until(lambda: len(Told(folder).order) >= 60 and holder_of(folder) is None)
-    wait_until(lambda: page.reload() and "is spent" in page.locator("#crawl-state").inner_text())
-    expect(page.locator(".cards")).to_contain_text("of 60")
-    context.close()
+def test_it_is_there_without_scripts(browser: Browser, stopped: Path, folder: Path) -> None:
+    shutil.copytree(stopped, folder)
+    with served(folder) as address, browser.new_context(base_url=address, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto("/crawl")
+        expect(page.locator("svg.drawing")).to_be_visible()
+        expect(page.locator(".next li").first).to_be_visible()
+        page.get_by_label("Pages at most").fill("40")
+        page.get_by_role("button", name="Resume").click()
+        expect(page).to_have_url(re.compile(r"/crawl$"))
+        wait_until(lambda: len(Told(folder).order) >= 40 and holder_of(folder) is None)
+        wait_until(lambda: page.reload() and "is spent" in page.locator("#crawl-state").inner_text())
+        expect(page.locator(".cards")).to_contain_text("of 40")

@@ -25,6 +25,7 @@ from tests.browser.conftest import DESKTOP
 from tests.browser.test_all_pages import findings
 from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer
+from tests.ready_jobs import place
 from tests.ready_process import ReadyPopen
 
 pytestmark = pytest.mark.long
@@ -66,8 +67,10 @@ def library(tmp_path: Path) -> Iterator[Path]:
 @contextmanager
 def serving(library: Path) -> Iterator[str]:
     """`orienteer serve` as a process, killed at the end: nothing that it knows is to be missed."""
-    command = [sys.executable, "-m", "orienteer", "serve", "--library", str(library), "--allow-private", "--port", "0"]
-    process = ReadyPopen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.ready_jobs", place(), "serve", "--library", str(library), "--json"]
+    process = ReadyPopen(
+        [*command, "--allow-private", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         told = ""
@@ -93,6 +96,11 @@ def n_found(page: Page, crawl: str) -> int:
     return int(
         page.evaluate(f"fetch('/crawls/{crawl}/api/search?q=cider').then(a => a.json()).then(r => r.total ?? 0)")
     )
+
+
+def wait_for_more(page: Page, crawl: str, n_before: int) -> None:
+    """Wait until a search finds more pages than before. It is asked now and then: each time costs as much as a job."""
+    wait_until(lambda: n_found(page, crawl) > n_before or page.wait_for_timeout(500))
 
 
 def test_from_an_empty_library_to_search(browser: Browser, web: FakeWeb, library: Path, tmp_path: Path) -> None:
@@ -135,7 +143,7 @@ def watch_and_search(page: Page) -> None:
     """The page of a crawl that is about to begin goes on by itself; it can be searched while it runs."""
     expect(page.locator(".phase")).to_have_text("Running")
     expect(page.locator("svg.drawing")).to_be_visible()
-    wait_until(lambda: n_found(page, "cellar") > 0)
+    wait_for_more(page, "cellar", 0)
     page.goto("/crawls/cellar/?q=cider")
     expect(page.locator(".results")).to_contain_text("Shelf 1")
     page.goto("/jobs")
@@ -198,7 +206,7 @@ def export_and_delete(page: Page, library: Path) -> None:
     expect(page.locator("#manage-state .job")).to_have_count(0)
     before = n_found(page, "cellar")
     page.get_by_role("button", name="Update the index").click()
-    wait_until(lambda: n_found(page, "cellar") > before)
+    wait_for_more(page, "cellar", before)
     page.get_by_label("Format").select_option("jsonl")
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as saved:

@@ -22,6 +22,11 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield where
 
 
+# Each kind of test needs one of the two; where circles are found among others, both are tried.
+FEW = pytest.mark.parametrize("address", [5], ids=["5-hosts"], indirect=True)
+MANY = pytest.mark.parametrize("address", [5_000], ids=["5000-hosts"], indirect=True)
+
+
 def open_map(page: Page) -> Any:
     """The map, drawn; its data."""
     page.goto("/map")
@@ -87,6 +92,7 @@ def test_pointing_at_a_circle_tells_and_a_click_leads_to_its_pages(page: Page) -
     page.wait_for_url("**/page?url=*")
 
 
+@MANY
 def test_zoom_and_drag(page: Page) -> None:
     told = open_map(page)
     whole = coloured(page)
@@ -110,6 +116,7 @@ def test_zoom_and_drag(page: Page) -> None:
     expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
 
 
+@MANY
 def test_the_filter_finds_hosts(page: Page) -> None:
     told = open_map(page)
     before = coloured(page)
@@ -146,6 +153,7 @@ def test_by_keys_alone(page: Page) -> None:
     expect(page.locator("h1")).to_have_text(name)
 
 
+@FEW
 def test_a_row_of_the_table_shows_its_circle(page: Page) -> None:
     told = open_map(page)
     page.locator("table.regions a").nth(2).focus()
@@ -154,6 +162,7 @@ def test_a_row_of_the_table_shows_its_circle(page: Page) -> None:
     page.wait_for_url("**/map/host?name=*")
 
 
+@MANY
 @pytest.mark.parametrize(
     "browser_options",
     [{"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}],
@@ -170,6 +179,7 @@ def test_on_a_phone_the_first_touch_shows_and_the_second_opens(page: Page) -> No
     page.wait_for_url("**/map/host?name=*")
 
 
+@FEW
 @pytest.mark.parametrize("browser_options", [{"viewport": DESKTOP, "java_script_enabled": False}], ids=["no-script"])
 def test_without_scripts_the_table_does(page: Page) -> None:
     page.goto("/map")
@@ -180,6 +190,7 @@ def test_without_scripts_the_table_does(page: Page) -> None:
     assert "/map/host?name=garden" in page.url
 
 
+@FEW
 def test_the_colours_follow_the_system(page: Page) -> None:
     told = open_map(page)
     assert {region["n_others"] for region in told["regions"]} == {0}, "all that is known was fetched"

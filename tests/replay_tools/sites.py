@@ -1,4 +1,4 @@
-"""Sites with all that pages are shown with: ten pages of real manuals, and one that needs whatever a page can need."""
+"""Sites with all that pages are shown with: pages of real manuals, and one that needs whatever a page can need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orienteer.fake_web.answers import Answer
 
 HOME = "http://made.test/"
 ASKED_BY_SCRIPT = "http://made.test/api/items.json?of=reeds"
-N_REAL = 10
+N_REAL = 4
 
 _FOLDERS = {"faq.test": "usr/share/doc/debian/FAQ", "click.test": "usr/share/doc/python-click-doc/html"}
 _PAGE = """<!doctype html><title>Made</title><link rel=stylesheet href="/style.css?v=2&amp;a=1">

@@ -72,15 +72,28 @@ class Watched:
         return found
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser, outside: tuple[str, list[str]]) -> Iterator[Watched]:
+    """The same for all tests: programs that play pages take long to load."""
+    with browser.new_context(proxy={"server": outside[0], "bypass": "127.0.0.1"}) as context:
+        yield Watched(context)
+
+
 @pytest.fixture
-def watched(browser: Browser, outside: tuple[str, list[str]]) -> Iterator[Watched]:
-    proxy, asked = outside
-    context = browser.new_context(proxy={"server": proxy, "bypass": "127.0.0.1"})
-    found = Watched(context)
-    yield found
-    found.ask_again()
-    context.close()
-    assert (found.wrong, [host for host in asked if not _OF_BROWSER.fullmatch(host)]) == ([], [])
+def watched(window: Watched, outside: tuple[str, list[str]]) -> Iterator[Watched]:
+    yield window
+    window.ask_again()
+    wrong = window.wrong + [host for host in outside[1] if not _OF_BROWSER.fullmatch(host)]
+    window.wrong.clear()
+    window.cut_off.clear()
+    outside[1].clear()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def tab(window: Watched) -> Frame:
+    """Where pywb plays pages."""
+    return window.context.new_page().main_frame
 
 
 def expect_made_page(watched: Watched, frame: Frame, prefix: str) -> None:
@@ -103,12 +116,12 @@ def expect_real_pages(exported: Exported, watched: Watched, frame: Frame, prefix
 
 
 @pytest.mark.parametrize("collection", ["warc", "wacz", "folder"])
-def test_pywb_plays_a_page_of_scripts(pywb: str, watched: Watched, collection: str) -> None:
-    expect_made_page(watched, watched.context.new_page().main_frame, f"{pywb}/{collection}/mp_/")
+def test_pywb_plays_a_page_of_scripts(pywb: str, watched: Watched, tab: Frame, collection: str) -> None:
+    expect_made_page(watched, tab, f"{pywb}/{collection}/mp_/")
 
 
-def test_pywb_plays_real_pages(pywb: str, exported: Exported, watched: Watched) -> None:
-    expect_real_pages(exported, watched, watched.context.new_page().main_frame, f"{pywb}/wacz/mp_/")
+def test_pywb_plays_real_pages(pywb: str, exported: Exported, watched: Watched, tab: Frame) -> None:
+    expect_real_pages(exported, watched, tab, f"{pywb}/wacz/mp_/")
 
 
 def test_pywb_has_the_document_and_the_picture(pywb: str) -> None:
@@ -123,16 +136,17 @@ def shows_home(frame: Frame) -> bool:
     return frame.url.endswith(f"mp_/{HOME}")
 
 
-def replayed_at(replaywebpage: str, watched: Watched) -> tuple[Frame, str]:
+@pytest.fixture(scope="module")
+def replayed(replaywebpage: str, window: Watched) -> tuple[Frame, str]:
     """The frame in which ReplayWeb.page shows the archive that it has loaded, and what it puts before URLs there."""
     for _ in range(_TRIES):
-        page = watched.context.new_page()
+        page = window.context.new_page()
         try:
             with page.expect_event("framenavigated", shows_home, timeout=_A_TRY_MS) as seen:
                 page.goto(f"{replaywebpage}/")
         except TimeoutError:  # its service worker does not always begin: a person would load the page again
             page.close()
-            watched.cut_off.clear()
+            window.cut_off.clear()
             continue
         frame = seen.value
         frame.wait_for_load_state()
@@ -140,9 +154,9 @@ def replayed_at(replaywebpage: str, watched: Watched) -> tuple[Frame, str]:
     raise AssertionError(f"ReplayWeb.page showed nothing in {_TRIES} tries")
 
 
-def test_replaywebpage_plays_a_page_of_scripts(replaywebpage: str, watched: Watched) -> None:
-    expect_made_page(watched, *replayed_at(replaywebpage, watched))
+def test_replaywebpage_plays_a_page_of_scripts(watched: Watched, replayed: tuple[Frame, str]) -> None:
+    expect_made_page(watched, *replayed)
 
 
-def test_replaywebpage_plays_real_pages(replaywebpage: str, exported: Exported, watched: Watched) -> None:
-    expect_real_pages(exported, watched, *replayed_at(replaywebpage, watched))
+def test_replaywebpage_plays_real_pages(exported: Exported, watched: Watched, replayed: tuple[Frame, str]) -> None:
+    expect_real_pages(exported, watched, *replayed)
