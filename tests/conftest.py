@@ -24,8 +24,7 @@ import pytest
 from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.library import job_folder
-from tests.ready_process import ready, ready_children
+from tests.ready_process import ready_children
 from tests.window import NAMES, browser_path
 
 if TYPE_CHECKING:
@@ -139,15 +138,12 @@ def ready_child_processes() -> Iterator[None]:
 
 
 @pytest.fixture
-def ready_jobs(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of jobs begin where all is imported. Signals do not reach them: `tests/library/test_jobs` has jobs
-    that are stopped and killed begin at nothing."""
-    folder = tmp_path_factory.mktemp("ready")
-    (folder / "ready_orienteer.py").write_text(ready().client(""))
-    places = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(job_folder, "_ORIENTEER", (*job_folder._ORIENTEER[:-1], "ready_orienteer"))
+def ready_jobs() -> Iterator[None]:
+    """Jobs of a library begin where all is imported; `tests/library/test_jobs` has most of its own begin at nothing."""
+    from tests.ready_jobs import place, ready_jobs
+
+    with ready_jobs(place()):
+        yield
 
 
 @pytest.fixture

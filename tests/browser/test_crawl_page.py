@@ -18,11 +18,10 @@ from orienteer.store.lock import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
 from tests.live.live_crawls import Told, crawled
-from tests.ready_jobs import place, ready_jobs
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_jobs")]
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +42,6 @@ def stopped(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "crawl"
     stop_holder(tmp_path / "crawl", os.kill, signal.SIGKILL)
-
-
-@pytest.fixture(autouse=True)
-def _jobs_begin_at_once() -> Iterator[None]:
-    with ready_jobs(place()):
-        yield
 
 
 @pytest.fixture
