@@ -15,9 +15,9 @@ _MARK = b"ray::OrienteerWorker"
 
 
 class RayNodes:
-    """`address` is that of its head. Each node has two cores. Nodes may come and go, but for the head."""
+    """`address` is that of its head. Nodes may come and go, but for the head."""
 
-    def __init__(self, n_nodes: int, client_port: int | None = None) -> None:
+    def __init__(self, n_nodes: int = 3, client_port: int | None = None) -> None:
         self.client_port = client_port
         self._child = Child(_serve, client_port)
         self.address: str = self._asked("address")
@@ -50,12 +50,10 @@ class RayNodes:
 
 
 def _serve(channel: Connection, client_port: int | None) -> None:
-    from ray._private.node import Node
     from ray.cluster_utils import Cluster
 
     # Without what nobody asks here: each of Ray's services takes a second to start.
-    Node.start_api_server = lambda self, **_: setattr(self, "_webui_url", "")  # type: ignore[method-assign]
-    room = {"num_cpus": 2, "object_store_memory": 80 << 20, "include_log_monitor": False}
+    room = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
     head = room | {"include_dashboard": False, "no_monitor": True}
     if client_port is not None:
         head["ray_client_server_port"] = client_port

@@ -99,8 +99,6 @@ def joined(on: str) -> int:
 def _start() -> None:
     # Ray listens on all addresses of the machine, even here: nobody else knows this token.
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
-    # It would start a process for every core at once, however few workers there are to be.
-    os.environ |= {"RAY_prestart_worker_first_driver": "0"}
     import ray
 
     try:
