@@ -14,31 +14,21 @@ import os
 import signal
 import subprocess
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 from orienteer.cli.main import run
 from orienteer.library import job_folder, job_runner
-from tests.ready_process import ReadyProcess, _ending_quickly, ready
+from tests.ready_process import ending_quickly, forked, forked_by, ready, starting_by, take
 
 _RUNNER = "--runner"
 
 
-class _There(ReadyProcess):
-    """The one that listens at a place, and that another process has started."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-
-
 def place() -> str:
     """Where the one of this test process listens."""
-    return ready()._place
+    return ready().place
 
 
 @contextmanager
@@ -51,11 +41,9 @@ def ready_jobs(place: str) -> Iterator[None]:
             where, id, _, *command = args[4:]
             arguments = [__spec__.name, _RUNNER, where, id, *command]
             streams = [lock, pipes[3], pipes[5]]
-            self.pid = _There(place).fork(arguments, str(folder), dict(os.environ), streams, in_session=True)
-            self._child_created = True
-            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+            take(self, forked_by(place, arguments, str(folder), dict(os.environ), streams, in_session=True), pipes)
 
-    with _starting_by(job_folder, Runner):
+    with starting_by(job_folder, Runner):
         yield
 
 
@@ -64,16 +52,8 @@ class _ForkedCommand(subprocess.Popen[bytes]):
 
     def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
         prepare, pipes = others[1], others[9:15]
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                _become_the_command(args[4:], prepare, [pipes[0], pipes[3], pipes[5]])
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(1)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+        streams = [pipes[0], pipes[3], pipes[5]]
+        take(self, forked(_become_the_command, args[4:], prepare, streams), pipes)
 
 
 def _become_the_command(arguments: list[str], prepare: Callable[[], None], streams: list[int]) -> None:
@@ -82,7 +62,7 @@ def _become_the_command(arguments: list[str], prepare: Callable[[], None], strea
     prepare()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
-    with _ending_quickly():
+    with ending_quickly():
         sys.argv = ["orienteer", *arguments]
         run()
 
@@ -91,14 +71,8 @@ def _run_beside(folder: str, id: str, *command: str) -> None:
     lock = os.dup(0)
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
-    with _starting_by(job_runner, _ForkedCommand):
+    with starting_by(job_runner, _ForkedCommand):
         job_runner.run(Path(folder), id, lock, list(command))
-
-
-@contextmanager
-def _starting_by(module: ModuleType, popen: type[subprocess.Popen[bytes]]) -> Iterator[None]:
-    with patch.object(module, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen})):
-        yield
 
 
 def main(first: str, *arguments: str) -> None:

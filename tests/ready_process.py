@@ -20,7 +20,6 @@ import importlib
 import io
 import json
 import os
-import pkgutil
 import runpy
 import signal
 import socket
@@ -31,11 +30,11 @@ import termios
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -43,6 +42,7 @@ from rich.live import _RefreshThread
 
 from orienteer.extract.documents import limited
 from orienteer.processes import child
+from tests.ready_imports import import_everything
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
@@ -52,7 +52,6 @@ _PROCESS = "--process"  # the first argument where a process of its own is wante
 _EXAMPLE = "--example"  # the first argument of a command of the documents; where example.org is served comes next
 PYTHON = "--python"  # the first argument where what comes next is for Python
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
-_SELDOM = ("orienteer.agents", "orienteer.scrapy", "orienteer.workers.ray")  # what takes long to import, for a few
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
 _OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # of Linux
@@ -77,8 +76,8 @@ class ReadyProcess:
         environment = dict(os.environ) if environment is None else environment
         self.of_python = _of_python(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
-        self._place = str(Path(self._folder.name) / "socket")
-        command = [sys.executable, "-m", "tests.ready_process", self._place, *modules]
+        self.place = str(Path(self._folder.name) / "socket")
+        command = [sys.executable, "-m", "tests.ready_process", self.place, *modules]
         self._process = (_ReadyAgain if is_forked else subprocess.Popen)(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
@@ -93,7 +92,7 @@ class ReadyProcess:
             tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
         ):  # fmt: skip
             there.settimeout(PATIENCE_S)
-            there.connect(self._place)
+            there.connect(self.place)
             message = json.dumps([str(folder or os.getcwd()), str(columns), *arguments]).encode()
             socket.send_fds(there, [message], [nothing.fileno(), out.fileno(), err.fileno()])
             code = int(there.recv(16) or 1)
@@ -101,32 +100,60 @@ class ReadyProcess:
             err.seek(0)
             return subprocess.CompletedProcess(arguments, code, out.read().decode(), err.read().decode())
 
-    def fork(
-        self, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int], in_session: bool
-    ) -> int:
-        """`python -m` with these arguments in a process that becomes our child, perhaps in a session of its own; its
-        number."""
-        with socket.socket(socket.AF_UNIX) as there:
-            there.settimeout(PATIENCE_S)
-            there.connect(self._place)
-            message = json.dumps(
-                [folder, environment.get("COLUMNS", ""), _PROCESS, environment, in_session, *arguments]
-            ).encode()
-            socket.send_fds(there, [message], streams)
-            return int(there.recv(16))
-
     def client(self, address: str) -> str:
         """The program that stands for `orienteer`, with example.org at this address."""
-        return _CLIENT.format(python=sys.executable, place=self._place, first=[_EXAMPLE, address])
+        return _CLIENT.format(python=sys.executable, place=self.place, first=[_EXAMPLE, address])
 
     def python(self) -> str:
         """The program that stands for `python`, with a module or a file to run."""
-        return _CLIENT.format(python=sys.executable, place=self._place, first=[PYTHON])
+        return _CLIENT.format(python=sys.executable, place=self.place, first=[PYTHON])
 
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
         self._folder.cleanup()
+
+
+def forked_by(
+    place: str, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int], in_session: bool
+) -> int:
+    """`python -m` with these arguments, in a process that the one that listens there forks, perhaps in a session of its
+    own. Whoever has asked for it adopts it, and gets its number."""
+    with socket.socket(socket.AF_UNIX) as there:
+        there.settimeout(PATIENCE_S)
+        there.connect(place)
+        message = json.dumps(
+            [folder, environment.get("COLUMNS", ""), _PROCESS, environment, in_session, *arguments]
+        ).encode()
+        socket.send_fds(there, [message], streams)
+        return int(there.recv(16))
+
+
+def forked(become: Callable[..., None], *arguments: Any) -> int:
+    """A fork of this process that becomes something else, and never comes back from it; its number."""
+    process = os.fork()
+    if process == 0:
+        try:
+            become(*arguments)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    return process
+
+
+def take(popen: subprocess.Popen[Any], process: int, pipes: Sequence[int]) -> None:
+    """What `Popen._execute_child` does once there is a process, whoever has started it."""
+    popen.pid = process
+    popen._child_created = True  # type: ignore[attr-defined]
+    popen._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def starting_by(module: ModuleType, popen: type[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """What the module starts, it starts so."""
+    with patch.object(module, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen})):
+        yield
 
 
 def _prctl(option: int, value: int | bytes) -> None:
@@ -161,9 +188,7 @@ class ReadyPopen(subprocess.Popen[str]):
             return super()._execute_child(args, *others)  # type: ignore[misc]
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
         here, in_session = ready(*self.modules), bool(others[20])
-        self.pid = here.fork(program[2:], str(cwd or os.getcwd()), environment, streams, in_session)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+        take(self, forked_by(here.place, program[2:], str(cwd or os.getcwd()), environment, streams, in_session), pipes)
 
     def _can_be_forked(self, environment: dict[str, str]) -> bool:
         return _of_python(environment) == ready(*self.modules).of_python
@@ -192,9 +217,7 @@ class _ReadyChild(subprocess.Popen[bytes]):
         if sys.platform != "linux" or _but_path(environment) != _but_path(here.of_python):
             return super()._execute_child(args, *others)  # type: ignore[misc]
         streams = [pipes[0], pipes[3], pipes[5], *descriptors]
-        self.pid = here.fork([_CHILD], os.getcwd(), environment, streams, in_session=True)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+        take(self, forked_by(here.place, [_CHILD], os.getcwd(), environment, streams, in_session=True), pipes)
 
 
 class _ForkedChild(subprocess.Popen[bytes]):
@@ -206,16 +229,8 @@ class _ForkedChild(subprocess.Popen[bytes]):
         threads = [thread for thread in threading.enumerate() if not isinstance(thread, _RefreshThread)]
         if len(threads) > 1 or len(os.listdir("/proc/self/task")) > threading.active_count():
             return super()._execute_child(args, *others)  # type: ignore[misc]
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                _become_a_child(environment, [pipes[0], pipes[3], pipes[5], *descriptors])
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(1)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+        streams = [pipes[0], pipes[3], pipes[5], *descriptors]
+        take(self, forked(_become_a_child, environment, streams), pipes)
 
 
 def _become_a_child(environment: dict[str, str], streams: list[int]) -> None:
@@ -245,15 +260,14 @@ def _run_child(environment: dict[str, str], channel: int) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
-    with _ending_quickly():
+    with ending_quickly():
         child._run(channel)
 
 
 @contextmanager
 def ready_children(by: type[subprocess.Popen[bytes]] = _ReadyChild) -> Iterator[None]:
     """Each `Child` of this process has a process of its own, as ever, but none that begins with importing."""
-    like_subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": by})
-    with patch.object(child, "subprocess", like_subprocess):
+    with starting_by(child, by):
         yield
 
 
@@ -289,7 +303,7 @@ def _is_about_example(arguments: list[str]) -> bool:
 def main(place: str, *modules: str) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with whoever started it, in any case
     gc.disable()  # what is imported stays
-    _import_everything()
+    import_everything()
     for module in modules:
         importlib.import_module(module)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -319,66 +333,6 @@ def _received(connection: socket.socket) -> tuple[list[Any], list[int]]:
             return json.loads(text), streams
         except json.JSONDecodeError:  # there is more of it
             text += connection.recv(1 << 16)
-
-
-def _import_everything() -> None:
-    """All that the commands import when they are called, the kernels of a crawl, and the commands put together."""
-    import rich._emoji_codes  # noqa: F401
-    import sklearn.linear_model  # noqa: F401
-
-    import orienteer
-    from orienteer.evaluate.compare import warm_up as warm_up_policy
-    from orienteer.extract.language import detected
-    from orienteer.extract.page import extract_page
-    from orienteer.graph.hosts import with_hosts
-    from orienteer.graph.synthetic import synthetic_web
-    from orienteer.ledger.plan import CrawlPlan
-    from orienteer.live.warm_up import warm_up
-    from orienteer.policies.policy_spec import PolicySpec
-    from orienteer.registry import entry_points_of
-    from orienteer.url import site_of
-
-    for name in orienteer.__all__:
-        getattr(orienteer, name)
-    entry_points_of("")
-    for module in pkgutil.walk_packages(orienteer.__path__, "orienteer."):  # ours alone, and no plug-in
-        if not module.name.startswith(_SELDOM) and not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    _put_together()
-    with _one_at_a_time():  # what is not in the cache is compiled by one of them
-        warm_up(CrawlPlan.parse('[crawl]\nseeds = ["http://a.example/"]', "here"))
-        extract_page(b"<p>A line.<p>And another one.", "http://a.example/", with_scores=True)
-        web = synthetic_web(100, with_urls=True)
-        web = with_hosts(orienteer.LinkGraph.from_links(100, web.sources(), web.targets, urls=web.urls))
-        orienteer.select_seeds(web, 2)
-        for policy in ("certified", "rankmass"):
-            warm_up_policy(PolicySpec.parse(policy), damping=0.85, with_hosts=True)
-    detected("a text that is long enough for a guess at its language")
-    site_of("a.example")
-
-
-def _put_together() -> None:
-    """The command lines, once for all processes: that took longer than many a command."""
-    import typer.main
-
-    import orienteer.cli.main as of_orienteer
-
-    of_orienteer.command_line = cache(of_orienteer.command_line)
-    typer.main.get_command = cache(typer.main.get_command)
-    for first in {typed.split()[0] for typed in of_orienteer._COMMANDS}:
-        todo = [typer.main.get_command(of_orienteer.command_line(first))]
-        for command in todo:
-            todo += getattr(command, "commands", {}).values()
-            for parameter in command.params:
-                getattr(parameter, "get_runtime_param", str)()  # not every version of typer has it
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Of all such processes of this user."""
-    with open(Path(tempfile.gettempdir()) / f"orienteer-ready-{os.getuid()}.lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _become(message: list[Any], streams: list[int], connection: socket.socket) -> None:
@@ -441,7 +395,7 @@ def _become_an_orphan(
         return _run_child(environment, streams[3])
     os.environ.clear()
     os.environ.update(environment)
-    with _ending_quickly(), ready_children(_ForkedChild):
+    with ending_quickly(), ready_children(_ForkedChild):
         sys.path[0] = folder
         sys.path[1:1] = [
             place for place in environment.get("PYTHONPATH", "").split(os.pathsep) if place not in sys.path
@@ -451,7 +405,7 @@ def _become_an_orphan(
 
 
 @contextmanager
-def _ending_quickly() -> Iterator[None]:
+def ending_quickly() -> Iterator[None]:
     """All that Python does at the end, but for taking apart what was imported: that took longer than many a command.
     Exceptions end it as ever."""
     code: object = None

@@ -18,6 +18,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.docs.blocks import Block, missing_line
+from tests.plugins.packages import python_path
 from tests.ready_process import PATIENCE_S, ReadyPopen, ReadyProcess
 
 # Commands that stay until they are told to end: they are real processes, and are asked for what they show.
@@ -79,8 +80,7 @@ class PageRunner:
         shutil.copytree(ROOT / "src", self.folder / "src")
         (self.folder / "tests").symlink_to(ROOT / "tests")
         self._installed.mkdir()
-        paths = [self._installed, self.folder / "src", self.folder, os.environ.get("PYTHONPATH", "")]
-        self._environment["PYTHONPATH"] = os.pathsep.join(map(str, paths)).rstrip(os.pathsep)
+        self._environment["PYTHONPATH"] = python_path(self._installed, self.folder / "src", self.folder)
         self._give_ready("orienteer", "tests.docs.clone")
 
     def give_pip(self) -> None:

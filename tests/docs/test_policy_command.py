@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from tests.docs.how_to_policy import NAME, clone, law_command, policy_file
+from tests.plugins.packages import python_path
 from tests.ready_process import ReadyProcess
 
 pytestmark = pytest.mark.long
@@ -38,10 +39,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
         assert code.count(before) == code.count(f'"{NAME}"') == 1
         broken = code.replace(before, after).replace(f'"{NAME}"', f'"{name}"')
         (folder / place).with_name(f"{name.replace('-', '_')}.py").write_text(broken, encoding="utf-8")
-    paths = [source, folder, os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, paths)).rstrip(os.pathsep),
+        "PYTHONPATH": python_path(source, folder),
         "PATH": f"{folder}:{os.environ['PATH']}",
         "PYTEST_ADDOPTS": "--tb=line -rf -p tests.docs.one_failure_each",
         "ONE_FAILURE_EACH": " ".join(NAMES),

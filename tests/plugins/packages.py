@@ -35,8 +35,12 @@ def has_pip() -> bool:
 
 def environment(*folders: Path) -> dict[str, str]:
     """The environment of a process that finds what is installed in these folders, and this checkout."""
-    paths = [*map(str, folders), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "COLUMNS": "160"}
+    return {**os.environ, "PYTHONPATH": python_path(*folders, ROOT / "src"), "COLUMNS": "160"}
+
+
+def python_path(*folders: Path) -> str:
+    """Where Python looks for packages: in these folders, and then where this process does."""
+    return os.pathsep.join(filter(None, [*map(str, folders), os.environ.get("PYTHONPATH", "")]))
 
 
 def wheel(package: Path, into: Path) -> Path:

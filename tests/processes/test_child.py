@@ -71,7 +71,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_none_outlives_its_parent(tmp_path: Path, how: signal.Signals) -> None:
     """Nor does the script need `if __name__ == "__main__"`."""
     script = tmp_path / "script.py"
