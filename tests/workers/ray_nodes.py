@@ -112,5 +112,6 @@ def environment() -> dict[str, str]:
         "RAY_AUTH_TOKEN": TOKEN,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": str(int(PATIENCE_S)),  # 30 on a busy machine are too few
+        "GRPC_ENABLE_FORK_SUPPORT": "0",  # or the server for clients crashes now and then where it forks
         "RAY_prestart_worker_first_driver": "0",  # no process that waits for work
     }

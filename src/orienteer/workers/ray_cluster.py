@@ -27,6 +27,7 @@ _CLIENT = "ray://"
 _CLIENT_PORT = 10001
 _CONNECT_S = 10.0
 _TRIES = 3  # a second apart, with a cluster that answers; by default Ray tries a wrong token for twenty seconds
+_NO_SERVER = "Starting Ray client server failed"  # on the head: gRPC may crash where a process is forked
 _STORE_BYTES = 100 << 20  # of a local cluster, for what goes between processes
 
 
@@ -115,11 +116,14 @@ def _connect(on: str, address: Address) -> None:
     os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", str(_TRIES))  # which it reads when it is imported
     import ray
 
-    try:
-        place = on if address.is_client else f"{address.host}:{address.port}"
-        ray.init(address=place, log_to_driver=False, logging_level="ERROR")
-    except Exception as error:
-        raise ProcessError(f"--on {on}: {_explained(error)}") from None
+    place = on if address.is_client else f"{address.host}:{address.port}"
+    for n_left in reversed(range(_TRIES)):
+        try:
+            ray.init(address=place, log_to_driver=False, logging_level="ERROR")
+            return
+        except Exception as error:
+            if not n_left or _NO_SERVER not in str(error):
+                raise ProcessError(f"--on {on}: {_explained(error)}") from None
 
 
 def _expect_answer(on: str, address: Address) -> None:
@@ -139,6 +143,8 @@ def _explained(error: BaseException) -> str:
         return "the cluster does not accept the token; all machines need the same one, and RAY_AUTH_MODE=token"
     if "node" in text and ("not found" in text or "No node" in text or "same node" in text):
         return "this machine is no node of the cluster; run `ray start --address=HOST:PORT` here, or use ray://HOST"
+    if _NO_SERVER in text:
+        return "the head cannot start a server for this client; run `GRPC_ENABLE_FORK_SUPPORT=0 ray start --head` there"
     return _first_line(error)
 
 
