@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from benchmarks import goals, growth, over_webs
+from benchmarks import goals, growth, over_webs, runs
 from benchmarks.results_file import Results
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -33,11 +33,11 @@ QUICK = [
     "markdown",
     "topics",
     "frontier",
-    "time_left",
 ]
 SLOW = [
     "scale",
     "crawl_scale",
+    "time_left",
     "seeds",
     "global_rank",
     "global_rank_scale",
@@ -95,7 +95,10 @@ figures of each are in the section `survey`.
 
 Both axes are logarithmic: what grows in proportion to the web is a straight line. The figures are in the sections
 `scale`, `crawl_scale`, `seeds` and `global_rank_scale`.
-"""
+
+## Runs
+
+{runs}"""
 
 
 def main() -> None:
@@ -155,7 +158,11 @@ def _write(name: str | None = None, text: str = "") -> None:
     results = Results.read(RESULTS, EXPERIMENTS)
     if name is not None:
         results.sections[name] = text.strip()
-    head = HEAD.format(goals=goals.goals_table(results), webs=over_webs.over_webs_table(results))
+    head = HEAD.format(
+        goals=goals.goals_table(results),
+        webs=over_webs.over_webs_table(results),
+        runs=runs.runs_table(results, QUICK + SLOW),
+    )
     try:
         growth.write_plot(results)
     except KeyError as missing:

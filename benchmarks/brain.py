@@ -52,7 +52,7 @@ from orienteer.workers.received import Reading, Received
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
-SIZES = (200_000, 1_000_000, 5_000_000)  # known URLs
+SIZES = (200_000, 1_000_000)  # known URLs
 LINKS_PER_PAGE, NEW_PER_PAGE, N_HOSTS = 40, 20, 1_000
 LAST_PAGES = 5_000  # before a size is reached: what they took is told
 RECORD_BYTES = 6_000  # of a compressed record: a usual page

@@ -35,7 +35,7 @@ KILLS_PER_CRAWL = 8
 POLICIES = ("certified", "fractional", "breadth-first")
 CRAWLERS = [(policy, workers, 1) for policy in POLICIES for workers in (1, 16)]
 WITH_PROCESSES = [("certified", 16, 3), ("certified", 16, 2)]
-N_WITH_PROCESSES, KILLS_OF_WORKERS = 20, 100
+N_WITH_PROCESSES, KILLS_OF_WORKERS = 10, 50
 Crawler = tuple[str, int, int]  # policy, workers, processes
 
 
@@ -96,7 +96,7 @@ def left_alone(web: FakeWeb, scratch: Path) -> tuple[CrawlCommand, dict[int, flo
     return whole, durations
 
 
-def run(n_kills: int = 210) -> str:
+def run(n_kills: int = 100) -> str:
     rng = random.Random(2)
     results: dict[Crawler, Sum] = {crawler: Sum() for crawler in (*CRAWLERS, *WITH_PROCESSES)}
     moments: Counter[str] = Counter()

@@ -1,6 +1,6 @@
 """The memory of a live crawl, and how long its folder takes to open again.
 
-A ledger is told of 250,000 pages with 40 links each, half of them to URLs that are new, until it knows 5 million URLs;
+A ledger is told of 100,000 pages with 40 links each, half of them to URLs that are new, until it knows 2 million URLs;
 answers are made up, there is no network. The goal is to be proved, not measured: a survey keeps about 22 bytes a URL
 more. Memory is what the process has grown by, without 4 bytes for each link and
 without SQLite's page cache (64 MiB at most), divided by the URLs known. To see where it goes, the crawl is taken apart:
@@ -35,7 +35,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.workers.received import Received
 
 POLICIES = ("certified", "fractional")
-N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = 250_000, 40, 20
+N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = 100_000, 40, 20
 PAGES_PER_COMMIT = 500
 N_HOSTS = 20_000
 BYTES_PER_LINK = 4

@@ -96,7 +96,7 @@ class Ordeal:
         self._safe = now
 
 
-def run(n_kills: int = 50, most_s: float = 1800.0) -> str:
+def run(n_kills: int = 50, most_s: float = 900.0) -> str:
     os.environ |= environment()
     rng = random.Random(20)
     site = GraphSite(synthetic_web(N_PAGES, rng=7))

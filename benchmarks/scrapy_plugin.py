@@ -45,8 +45,8 @@ BREADTH_FIRST = {
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
 }
 SHARES = (0.90, 0.98)
-N_KILLS = 10
-ITEMS_PER_KILL = 450
+N_KILLS = 5
+ITEMS_PER_KILL = 900
 
 
 @dataclass

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.__main__ import EXPERIMENTS, QUICK, RESULTS, SLOW
 from benchmarks.goals import GOALS, Goal, goals_table
 from benchmarks.results_file import Results
+from benchmarks.runs import runs_table
 from experiments.verdict import VERDICTS
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ def results() -> Results:
 
 def test_every_benchmark_has_a_section_and_every_section_a_benchmark(results: Results) -> None:
     found = {name for name in results.sections if not name.startswith("experiments/")}
-    assert found == {*QUICK, *SLOW, "Goals", "Webs", "Growth"}
+    assert found == {*QUICK, *SLOW, "Goals", "Webs", "Growth", "Runs"}
     for name in (*QUICK, *SLOW):
         assert (ROOT / "benchmarks" / f"{name}.py").exists()
 
@@ -45,6 +46,19 @@ def test_a_goal_is_met_at_its_limit_and_missed_beyond() -> None:
     for limit, verdict in ((1234.5, "met"), (1234.6, "**missed**")):
         goal = Goal("it", "speed", lambda found: found.number("speed", "ours", "s"), at_least=limit)
         assert verdict in goal.row(results)
+
+
+def test_when_sections_were_measured() -> None:
+    sections = {
+        "speed": "| x |\n\nMeasured 2026-11-17 09:05 UTC in 3,600 s; load 0.6 before, 1.1 after.",
+        "size": "Measured 2026-11-17 10:06 UTC in 1,800 s; load 1.1 before, 0.9 after.",
+        "older": "| x |",
+    }
+    told = runs_table(Results(sections), ["speed", "older", "size"])
+    assert (
+        "2 of 3 sections took 1.5 hours; the first began at 2026-11-17 09:05 UTC, the last at 2026-11-17 10:06" in told
+    )
+    assert "| `speed` | 2026-11-17 09:05 | 3,600 | 0.6 | 1.1 |\n| `older` | not known |" in told
 
 
 def test_figures_that_are_not_there() -> None:
