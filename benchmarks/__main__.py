@@ -28,13 +28,13 @@ QUICK = [
     "bv_decode",
     "orders",
     "crawl_speed",
-    "extraction",
-    "reading",
-    "markdown",
-    "topics",
     "frontier",
+    "markdown",
 ]
 SLOW = [
+    "extraction",
+    "reading",
+    "topics",
     "scale",
     "crawl_scale",
     "time_left",
