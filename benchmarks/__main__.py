@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from benchmarks import goals, growth, over_webs, runs
+from benchmarks import goals, growth, missed, over_webs, runs
 from benchmarks.results_file import Results
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -83,6 +83,9 @@ other webs in `experiments/`.
 What was set out to be reached, met or not:
 
 {goals}
+Why some are missed, and what would be needed:
+
+{missed}
 ## Webs
 
 How many pages have to be fetched until 98 % of a random surfer's time is covered, over all real webs at hand; the
@@ -160,6 +163,7 @@ def _write(name: str | None = None, text: str = "") -> None:
         results.sections[name] = text.strip()
     head = HEAD.format(
         goals=goals.goals_table(results),
+        missed=missed.missed_goals(results),
         webs=over_webs.over_webs_table(results),
         runs=runs.runs_table(results, QUICK + SLOW),
     )

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.__main__ import EXPERIMENTS, QUICK, RESULTS, SLOW
 from benchmarks.goals import GOALS, Goal, goals_table
+from benchmarks.missed import REASONS, missed_goals
 from benchmarks.results_file import Results
 from benchmarks.runs import runs_table
 from experiments.verdict import VERDICTS
@@ -31,6 +32,12 @@ def test_every_benchmark_has_a_section_and_every_section_a_benchmark(results: Re
 def test_the_goals_are_those_of_the_sections(results: Results) -> None:
     """`python -m benchmarks summary` makes them anew."""
     assert goals_table(results).strip() in RESULTS.read_text()
+
+
+def test_of_every_goal_that_is_missed_it_is_said_why(results: Results) -> None:
+    assert missed_goals(results).strip() in RESULTS.read_text()
+    assert "nobody has looked into it" not in missed_goals(results)
+    assert REASONS.keys() <= {goal.of for goal in GOALS}
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.of)
