@@ -126,6 +126,19 @@ def page_failures(health: HostHealth, host: int, pages: Iterable[int], has_answe
     return rests
 
 
+def test_a_page_that_goes_first_is_refused_and_counts_once():
+    """The others of the host were not asked. Others that go first count as well: in the end the host is given up."""
+    health = HostHealth(RetrySettings(back_off_s=1.0, max_back_off_s=4.0, give_up_after=5))
+    rests = [health.failed(1, now=10.0 * k, first=k % 2) for k in range(8)]
+    assert rests == [1.0, 2.0, *[4.0] * 6]
+    assert not health.is_refused(1, 0)
+    assert health.failed(1, now=80.0, first=0) == 4.0
+    assert [health.is_refused(1, page) for page in (0, 1, "sitemap")] == [True, False, False]
+    assert [health.failed(1, now=10.0 * k, first=k) for k in (9, 10, 11)] == [4.0, 4.0, None]
+    health.answered(1)
+    assert not health.is_refused(1, 0)
+
+
 def test_tries_of_one_page_are_one_failure():
     health = HostHealth()
     assert page_failures(health, 1, [5] * 50, has_answered=True) == [0.0] * 50

@@ -451,6 +451,12 @@ def test_positions_outside_of_a_generator_are_refused() -> None:
             set_state(Remembering(), State(tree_with(["generator", kind.__name__, node, None]), writer.arrays))
 
 
+@pytest.mark.parametrize("kind", ["0001", "i8,i8", "<i8, 010", "object", "(2,)<i8", "|O8", "<U4", ""])
+def test_what_is_no_type_of_numbers_is_refused(kind: str) -> None:
+    with pytest.raises(ValueError, match="is no type of numbers"):
+        set_state(Remembering(), State(tree_with(["small", kind, [3], "00" * 24]), []))
+
+
 @settings(max_examples=300)
 @given(st.data())
 def test_a_damaged_tree_is_read_or_refused(data: st.DataObject) -> None:

@@ -5,7 +5,9 @@ There are two kinds of failures:
     of the host   no address, no connection, "slow down" (429, 503 with Retry-After), a robots.txt out of reach: that
                   says nothing about the page asked for. The host rests, twice as long after each such failure in a
                   row, and as long as its `Retry-After` asks. After `give_up_after` of them in a row it is given up: by
-                  default eight, four minutes after the first at the soonest. Any answer ends the row.
+                  default eight, four minutes after the first at the soonest. Any answer ends the row. A page that
+                  goes before all others may be refused again and again, while the others are not asked: that counts
+                  once, and the page itself is given up after as many refusals.
     of a page     5xx, a broken answer, a time-out: perhaps only this page is broken. The page waits, and other pages of
                   the host are asked for meanwhile. They count by distinct page: three tries of one page are one
                   failure. From the third page in a row on the host rests, too. After `give_up_after` distinct pages in
@@ -68,6 +70,7 @@ class _Trouble:
     since: float
     rests_until: float
     n_of_host: int = 0  # failures of the host since its last answer of any kind
+    refused: Counter[int | str] = field(default_factory=Counter)  # how often pages that go first were, since then
     silent: set[int] = field(default_factory=set)  # pages that got no answer since then
     pages: set[int] = field(default_factory=set)  # pages that failed since the last good answer
     n_rests: int = 0  # over, with a failure behind them
@@ -104,14 +107,27 @@ class HostHealth:
         if trouble is not None and trouble.given_up_at is not None:
             self._n_given_up -= 1
 
-    def failed(self, host: int, now: float, retry_after_s: float | None = None, why: str = "") -> float | None:
-        """The host failed, whatever the page. How long it must rest; None once it is given up."""
+    def failed(
+        self, host: int, now: float, retry_after_s: float | None = None, why: str = "", first: int | None = None
+    ) -> float | None:
+        """The host failed, whatever the page. How long it must rest; None once it is given up.
+
+        `first` is a page that goes before others of the host, which wait.
+        """
         trouble = self._troubled(host, now, why)
         if trouble.given_up_at is not None:
             return None
         trouble.n_of_host += 1
-        is_over = trouble.n_of_host >= self.settings.give_up_after
+        if first is not None:
+            trouble.refused[first] += 1
+        n_counted = trouble.n_of_host - trouble.refused.total() + len(trouble.refused)
+        is_over = n_counted >= self.settings.give_up_after
         return self._judged(trouble, now, self._rest_s(trouble.n_of_host, retry_after_s), is_over)
+
+    def is_refused(self, host: int, page: int | str) -> bool:
+        """Whether a page that goes before others has been refused too often."""
+        trouble = self._troubles.get(host)
+        return trouble is not None and trouble.refused[page] >= self.settings.give_up_after
 
     def page_failed(self, host: int, page: int, now: float, has_answered: bool, why: str = "") -> float | None:
         """A page of the host failed. How long the host must rest, 0 for no longer than usual; None once given up."""
@@ -121,6 +137,7 @@ class HostHealth:
         trouble.pages.add(page)
         if has_answered:
             trouble.n_of_host = 0
+            trouble.refused.clear()
             trouble.silent.clear()
         else:
             trouble.silent.add(page)

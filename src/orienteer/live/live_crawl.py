@@ -308,11 +308,13 @@ class LiveCrawl:
         """The page, or its host, has a difficulty: it is tried again later, unless it has been often enough."""
         self.intake.outcomes[answer.reason] += 1
         is_of_host = answer.outcome in HOST_FAILURES
-        rest_s = self._rest_s(host, answer, now, None if is_of_host else page)
+        is_refused_probe = answer.outcome is Outcome.SLOW_DOWN and self.crawl.is_probe(page)
+        first = page if is_refused_probe and self.crawl.frontier.has_pages(host) else None
+        rest_s = self._rest_s(host, answer, now, None if is_of_host else page, first)
         if self._was_last_try(page, host, answer.outcome):
             self.ledger.blocked(page, answer.reason, answer, now)
             self._rest(host, now, rest_s)
-        elif is_of_host and not (answer.outcome is Outcome.SLOW_DOWN and self.crawl.is_probe(page)):
+        elif is_of_host and not is_refused_probe:
             self._retry(page, host, now, rest_s)
             if answer.outcome is Outcome.SLOW_DOWN and page in self.crawl.frontier:
                 self.crawl.frontier.put([page], [LAST], [host])  # perhaps for this page alone: any other goes first
@@ -340,7 +342,8 @@ class LiveCrawl:
         is_well = outcome is Outcome.SLOW_DOWN and n_good > self._good_then.get(wanted, n_good)
         self._good_then[wanted] = n_good
         self._attempts[wanted] += is_well or outcome not in HOST_FAILURES
-        if self.health.is_given_up(host) or self._attempts[wanted] >= self.ledger.plan.retry.max_attempts:
+        is_over = self._attempts[wanted] >= self.ledger.plan.retry.max_attempts
+        if is_over or self.health.is_given_up(host) or self.health.is_refused(host, wanted):
             self._forget_attempts(wanted)
             return True
         return False
@@ -349,16 +352,18 @@ class LiveCrawl:
         self._attempts.pop(wanted, None)
         self._good_then.pop(wanted, None)
 
-    def _rest_s(self, host: int, answer: Received, now: float, page: int | None = None) -> float:
+    def _rest_s(
+        self, host: int, answer: Received, now: float, page: int | None = None, first: int | None = None
+    ) -> float:
         """How long a host in trouble rests; one that is given up need not, since it is not asked any more.
 
-        The failure is that of the `page`, or of the host itself.
+        The failure is that of the `page`, or of the host itself; `first` is a page that goes before others of the host.
         """
         if self.health.is_given_up(host):
             return 0.0
         why, name = answer.reason, self.ledger.seen.host_name(host)
         if page is None:
-            rest_s = self.health.failed(host, now, answer.retry_after_s, why)
+            rest_s = self.health.failed(host, now, answer.retry_after_s, why, first)
         else:
             rest_s = self.health.page_failed(host, page, now, bool(answer.status), why)
         if rest_s is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import random
+import re
 from array import array
 from base64 import b64decode
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -26,6 +27,7 @@ from orienteer.policies.state_classes import (
 from orienteer.policies.state_writer import CHARACTERS, NUMBERS, PLAIN
 
 _UNFINISHED = object()
+_NUMBER = re.compile(rf"[<>|=][{NUMBERS}]\d+(\[\w+\])?")
 
 
 class StateReader:
@@ -77,6 +79,8 @@ class StateReader:
         return self._small(-1, kind, [], content)[()]
 
     def _small(self, _: int, kind: str, shape: list[int], content: str) -> NDArray[Any]:
+        if not _NUMBER.fullmatch(kind):  # NumPy reads all kinds of texts, and some raise a SyntaxError
+            raise ValueError(f"{kind[:40]} is no type of numbers")
         dtype, raw = np.dtype(kind), bytearray.fromhex(content)
         if dtype.kind not in NUMBERS or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(raw):
             raise ValueError(f"{content[:40]} is no array of {kind}")
