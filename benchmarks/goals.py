@@ -154,9 +154,7 @@ GOALS = [
          _ratio(_cell("frontier", "100,000", "us per take + release + put of 10"),
                 _cell("frontier", "1,000", "us per take + release + put of 10")), at_most=2),
     Goal("killed crawls: pages lost, changed, asked again, double or differing", "faults",
-         lambda results: sum(results.number("faults", f"{policy}, {workers}", column)
-                             for policy in ("certified", "fractional", "breadth-first") for workers in (1, 16)
-                             for column in ("lost", "changed", "asked again", "double", "differing")),
+         lambda results: results.total("faults", "lost", "changed", "asked again", "double", "differing"),
          at_most=0, digits=0),
     Goal("a page shown in a browser, of Playwright's CPU time", "rendering",
          _cell("rendering", "Orienteer, a context a page", "of Playwright's"), at_most=0.7),

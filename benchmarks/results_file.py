@@ -44,6 +44,14 @@ class Results:
                     return float(found[0].replace(",", ""))
         raise KeyError(f"{section}: no number for {row!r} under {column!r}")
 
+    def total(self, section: str, *columns: str) -> float:
+        """The sum of these columns over all rows, in the first table that has them."""
+        for headings, rows in _tables(self.sections[section]):
+            if set(columns) <= set(headings) and rows:
+                cells = [row[headings.index(column)] for row in rows.values() for column in columns]
+                return sum(float(cell.replace(",", "")) for cell in cells)
+        raise KeyError(f"{section}: no table with {', '.join(columns)}")
+
 
 def _tables(text: str) -> list[tuple[list[str], dict[str, list[str]]]]:
     """Headings, and the rows by their first cell."""

@@ -71,6 +71,9 @@ def test_when_sections_were_measured() -> None:
 def test_figures_that_are_not_there() -> None:
     results = Results({"speed": "before\n\n| x | s |\n|---|---:|\n| ours | 1 |\n\nafter\n"})
     assert results.number("speed", "ours", "s", below="before") == 1
+    assert results.total("speed", "s") == 1
+    with pytest.raises(KeyError):
+        results.total("speed", "s", "ms")
     for wrong in (
         ("store", "ours", "s"),
         ("speed", "theirs", "s"),
