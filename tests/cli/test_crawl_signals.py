@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -55,6 +56,21 @@ class Web(FakeWeb):
 def report_of(folder: Path) -> dict[str, object]:
     report: dict[str, object] = json.loads((folder / "report.json").read_text())
     return report
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_end_of_a_command_is_too_late(number: signal.Signals) -> None:
+    """It comes while Python ends."""
+    script = (
+        "import atexit, os, sys\n"
+        "from orienteer.cli.main import run\n"
+        f"atexit.register(os.kill, os.getpid(), {int(number)})\n"
+        "sys.argv = ['orienteer', '--version']\n"
+        "run()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

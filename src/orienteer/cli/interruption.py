@@ -25,6 +25,12 @@ def watch() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
 
 
+def ignore() -> None:
+    """The command has ended, and only Python has to: there is nothing left to interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 def check() -> None:
     """End here, if the command is to end."""
     if _is_wanted:

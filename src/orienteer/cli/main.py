@@ -116,6 +116,13 @@ def _main(
 def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
     """Run a command line; what a user can cause ends in one line, never in a traceback."""
     interruption.watch()
+    try:
+        _run(command, name)
+    finally:
+        interruption.ignore()
+
+
+def _run(command: typer.Typer | None, name: str) -> None:
     warnings.showwarning = _show_warning
     if command is None:
         first = sys.argv[1] if len(sys.argv) > 1 else ""
