@@ -16,6 +16,8 @@ import pytest
 
 from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import Site, place_of
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.live.warm_up import warm_up
 from orienteer.url import host_of
 from tests.fake_web.hostile import HOME, HOSTILE, HostileCase, hostile_site
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, check_archive, log_of
@@ -80,6 +82,8 @@ def hostile_web() -> Site:
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[FakeWebProcess]:
+    """The corpus, served. All is compiled before: a compiler needs more memory than the pages may cost."""
+    warm_up(CrawlPlan.of_tables({"crawl": {"seeds": [HOME]}}, "crawl"))
     with FakeWebProcess(hostile_web) as web:
         yield web
 
