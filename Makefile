@@ -7,9 +7,11 @@ BIN := .venv/bin
 demo: .venv/.installed
 	$(BIN)/orienteer demo
 
-# More options by PYTEST, as in `make test PYTEST="--durations=25"` or `make test PYTEST="--hypothesis-profile=thorough"`.
+# All but the slow ones, in six minutes on two cores; with TESTS=all those, too, as CI has it. More options by PYTEST, as
+# in `make test PYTEST="--durations=25"` or `make test PYTEST="--hypothesis-profile=thorough"`.
 test: .venv/.installed-dev browser replay-tools
-	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder $(PYTEST)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder \
+	  $(if $(filter all,$(TESTS)),,-m "not slow") $(PYTEST)
 
 # Tests of the pages and of rendering need browsers, and are skipped without: they are installed where that is possible.
 browser:
@@ -26,6 +28,7 @@ browser:
 replay-tools: .venv/.installed-dev
 	@$(BIN)/python -m tests.replay_tools.tools
 
+check: TESTS := all
 check: lint types layers test
 
 lint: .venv/.installed-dev
@@ -46,7 +49,7 @@ docs: .venv/.installed-docs
 release-check:
 	$(PYTHON) -m release.check
 
-# All benchmarks take a night; an interrupted run is resumed. The quick ones take a quarter of an hour.
+# All benchmarks take some hours; an interrupted run is resumed. The quick ones take a quarter of an hour.
 bench: .venv/.installed-bench
 	$(BIN)/python -m benchmarks
 

@@ -1,4 +1,4 @@
-"""A generated web of 10 million known pages through the brain alone: memory, CPU a page, and opening, as it grows.
+"""A generated web of 5 million known pages through the brain alone: memory, CPU a page, and opening, as it grows.
 
 The brain is what orders pages, proves coverage and keeps the books; answers are made up, there is no network and no
 archive. The database and the folder are real. Each page has 40 links, half of them to URLs that are new, as in
@@ -23,7 +23,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.warm_up import warm_up
 from orienteer.store.folder import CrawlFolder
 
-SIZES = (200_000, 1_000_000, 5_000_000, 10_000_000)
+SIZES = (200_000, 1_000_000, 5_000_000)
 
 
 def stage(policy: str, n_urls: int, place: Path) -> Callable[[], dict[str, Any]]:

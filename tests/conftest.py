@@ -62,6 +62,7 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes more than about five seconds; modules with such tests begin first")
+    config.addinivalue_line("markers", "slow: the same, and only run by `make test TESTS=all`, as CI does")
     # A shell that starts tests in the background has Ctrl-C ignored, and all processes below would inherit that.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -79,7 +80,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(trylast=True)  # once the order is random
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """No core is to wait in the end for another one that has just begun something long."""
-    long = {item.path for item in items if item.get_closest_marker("long")}
+    long = {item.path for item in items if item.get_closest_marker("long") or item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in long)
 
 

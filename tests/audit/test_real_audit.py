@@ -23,7 +23,7 @@ from orienteer.url import host_of
 from tests.conftest import SHARED_DATA
 from tests.live.live_crawls import Tables, Told, crawled, true_rank
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
 # Of 36: all of them take a minute. Three are trusted more than the others, and lack the most.

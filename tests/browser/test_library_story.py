@@ -28,7 +28,7 @@ from tests.cli.run import orienteer
 from tests.ready_jobs import place
 from tests.ready_process import ReadyPopen
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
 class Cellar(Site):

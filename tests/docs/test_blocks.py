@@ -18,7 +18,7 @@ from tests.docs.page_runner import PageRunner
 from tests.docs.small_town import small_town
 from tests.ready_process import ready
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -12,7 +12,7 @@ from tests.docs.how_to_policy import NAME, clone, law_command, policy_file
 from tests.plugins.packages import python_path
 from tests.ready_process import ReadyProcess
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 BROKEN = {
     "bad-from-the-beginning": (

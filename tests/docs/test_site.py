@@ -23,7 +23,7 @@ from orienteer.seeds.seed_method import METHODS
 from orienteer.topics.topic import TOPICS
 from tests.cli.run import orienteer_each
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 

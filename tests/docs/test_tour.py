@@ -12,6 +12,8 @@ import pytest
 
 from tests.docs import tour
 
+pytestmark = pytest.mark.slow
+
 # Cells about the crawl of the town: answers come in another order each time.
 AFTER_THE_CRAWL = {"cell-12", "cell-14", "cell-16"}
 

@@ -15,7 +15,7 @@ from orienteer.policies.context_graph import ContextGraph
 from tests.conftest import random_web
 from tests.policies.topics import FOCUSED, labelled
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
 def test_a_harvest_is_counted() -> None:

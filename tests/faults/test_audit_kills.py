@@ -23,7 +23,7 @@ from tests.faults.kills import until
 from tests.live.live_crawls import crawled, hub
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 N_KILLS = 3
 

@@ -21,6 +21,8 @@ from tests.faults.kills import until
 from tests.live.live_crawls import crawled
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
+pytestmark = pytest.mark.slow
+
 N_KILLS = 2
 
 

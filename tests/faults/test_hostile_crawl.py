@@ -24,7 +24,7 @@ from tests.faults.crawl_process import CrawlCommand, CrawlProcess, check_archive
 from tests.faults.kills import until
 from tests.live.live_crawls import Told
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 MAX_MEMORY_BYTES = 700 << 20
 # Some never end; all others must come in this time, on a busy machine too, while pages are read that take long.

@@ -25,6 +25,8 @@ from tests.faults.crawl_process import CrawlProcess
 from tests.faults.gate import Gate
 from tests.live.live_crawls import Told, crawled, hub, renumbered
 
+pytestmark = pytest.mark.slow
+
 N_BEFORE = 30  # pages in the checkpoint
 N_KILLS = 1
 MODULE = "orienteer.policies.near_and_linked"

@@ -22,7 +22,7 @@ from tests.faults.kills import until
 from tests.live.live_crawls import crawled, hub
 from tests.live.refreshes import visits_of
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 N_KILLS = 2
 

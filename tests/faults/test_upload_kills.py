@@ -25,7 +25,7 @@ from tests.ready_process import PATIENCE_S, ROOT, ReadyPopen
 from tests.store.object_stores import BUCKET, CREDENTIALS, S3Server, needs_store
 from tests.store.small_crawls import response
 
-pytestmark = [needs_store, pytest.mark.long]
+pytestmark = [needs_store, pytest.mark.slow]
 
 A = "http://a.test/"
 N_PAGES, N_KILLS = 150, 4

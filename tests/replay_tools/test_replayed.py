@@ -14,6 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Frame, Request, Respons
 from tests.replay_tools.conftest import Exported
 from tests.replay_tools.sites import HOME, N_REAL
 
+pytestmark = pytest.mark.slow
+
 _PATIENCE_MS = 300_000
 _TRIES, _A_TRY_MS = 6, 40_000  # for ReplayWeb.page to begin
 _OF_BROWSER = re.compile(r"(?:[\w-]+\.)*(?:google|googleapis|gstatic|gvt1)\.com:443")  # whom Chromium itself asks

@@ -16,7 +16,7 @@ from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
 from tests.scrapy.projects import Project
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orienteer[scrapy]'")
 

@@ -39,7 +39,7 @@ from tests.workers.ray_nodes import RayNodes, environment, free_port
 from tests.workers.test_pool import finished, requests, urls
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.slow,
     pytest.mark.skipif(find_spec("ray") is None, reason="workers on Ray need the extra: ray"),
 ]
 
