@@ -73,6 +73,23 @@ def test_a_signal_after_the_end_of_a_command_is_too_late(number: signal.Signals)
     assert done.stderr == ""
 
 
+def test_what_is_started_after_a_command_can_be_ended() -> None:
+    script = (
+        "import subprocess, sys\n"
+        "from orienteer.cli.main import run\n"
+        "sys.argv = ['orienteer', '--version']\n"
+        "try:\n"
+        "    run()\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "sleeping = subprocess.Popen(['sleep', '30'])\n"
+        "sleeping.terminate()\n"
+        "print(sleeping.wait())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.stdout.splitlines()[-1] == str(-signal.SIGTERM), done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path: Path) -> None:
     with Web() as web, started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process:

@@ -7,7 +7,9 @@ how far it is.
 
 from __future__ import annotations
 
+import atexit
 import signal
+from collections.abc import Callable
 
 
 class Interrupted(BaseException):
@@ -21,20 +23,27 @@ def watch() -> None:
     """From now on Ctrl-C is an Interrupted, and SIGTERM, too."""
     global _is_wanted
     _is_wanted = False
-    signal.signal(signal.SIGINT, _interrupt)
-    signal.signal(signal.SIGTERM, _interrupt)
+    _handle_by(_interrupt)
 
 
 def ignore() -> None:
-    """The command has ended, and only Python has to: there is nothing left to interrupt."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """The command has ended, and only Python has to: there is nothing left to interrupt.
+
+    Until Python ends, a handler stands in for SIG_IGN, which processes that are started meanwhile would inherit.
+    """
+    _handle_by(lambda *_: None)
+    atexit.register(_handle_by, signal.SIG_IGN)
 
 
 def check() -> None:
     """End here, if the command is to end."""
     if _is_wanted:
         raise Interrupted
+
+
+def _handle_by(handler: Callable[..., None] | signal.Handlers) -> None:
+    signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGTERM, handler)
 
 
 def _interrupt(*_: object) -> None:
