@@ -56,6 +56,8 @@ def test_an_index_that_is_made_anew_is_seen(crawl: HandmadeCrawl) -> None:
     assert found(shown, "apples") == ["http://a.org/"]
     shutil.rmtree(crawl.path / "index")
     assert found(shown, "apples") == ["http://a.org/"]  # what is open does
+    with shown.searching() as index:
+        assert index.search("apples", n_related=3).related == ()  # its links had not been read before
     shown.close()
 
 

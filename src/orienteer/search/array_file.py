@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import weakref
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -16,13 +19,25 @@ from orienteer.store.failures import explained
 from orienteer.store.page_texts import MAKE_ANEW
 
 
-def read_arrays(path: Path, is_wanted: Callable[[str], bool] = lambda _: True) -> dict[str, NDArray[Any]]:
-    """Those with a name that is wanted."""
-    try:
-        with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files if is_wanted(name)}
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise damaged_index(path, error) from None
+class ArrayFile:
+    """The file as it is when it is opened, whoever removes or replaces it later; closed when nobody needs it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        with explained(path):
+            self._descriptor = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def read(self, is_wanted: Callable[[str], bool] = lambda _: True) -> dict[str, NDArray[Any]]:
+        """The arrays with a name that is wanted."""
+        try:
+            with explained(self._path), self._lock, open(self._descriptor, "rb", closefd=False) as file:
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as arrays:
+                    return {name: arrays[name] for name in arrays.files if is_wanted(name)}
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise damaged_index(self._path, error) from None
 
 
 def damaged_index(path: Path, error: Exception) -> CrawlFolderError:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.search.array_file import damaged_index, read_arrays
+from orienteer.search.array_file import ArrayFile, damaged_index
 from orienteer.search.query import FIELDS
 from orienteer.search.words import PLAIN, words_of
 
@@ -50,7 +50,7 @@ class Completions:
 
     def __init__(self, folder: Path) -> None:
         path = folder / FILE
-        arrays = read_arrays(path) if path.exists() else {}
+        arrays = ArrayFile(path).read() if path.exists() else {}
         try:
             self._keys = _Texts(arrays, "key")
             self._texts = _Texts(arrays, "text")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.search.array_file import damaged_index, read_arrays
+from orienteer.search.array_file import ArrayFile, damaged_index
 
 FILE = "columns.npz"
 
@@ -57,6 +57,7 @@ class PageColumns:
         self.path = path
         if not path.exists():
             raise CrawlFolderError(f"{path.parent}: the search index was not finished; run `orienteer index` again")
+        self._file = ArrayFile(path)
         arrays = self._arrays()
         try:
             self.pages = arrays["pages"]
@@ -115,7 +116,7 @@ class PageColumns:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Those of the pages at first, and those of the links from then on."""
         is_link = {"link_pages", *LinkColumns._fields[1:]}.__contains__
-        return read_arrays(self.path, lambda name: is_link(name) == hasattr(self, "pages"))
+        return self._file.read(lambda name: is_link(name) == hasattr(self, "pages"))
 
 
 def _expect_columns(pages: NDArray[Any], columns: Figures) -> None:
