@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.live.live_crawls import crawled, hub
+
+pytestmark = pytest.mark.long
 
 NO_EPOLL = """
 import select

@@ -15,6 +15,8 @@ import pytest
 from orienteer.kernel_cache import _VERSIONS
 from tests.small_disk import small_disk_at
 
+pytestmark = pytest.mark.long
+
 PARTS = """
 from orienteer.kernel import inlined
 STEP = 1

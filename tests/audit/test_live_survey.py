@@ -31,6 +31,8 @@ from orienteer.store.folder import CrawlFolder
 from tests.faults.crawl_process import archived_urls
 from tests.live.live_crawls import Tables, Told, crawled, hub
 
+pytestmark = pytest.mark.long
+
 GOAL = SurveyGoal(half_width=0.07)
 
 

@@ -12,6 +12,8 @@ from orienteer.web.app import PAGES
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.web.small_crawl import CHARTS
 
+pytestmark = pytest.mark.long
+
 ADDRESSES = [
     *(page.ENTRY.path for page in PAGES if page.ENTRY is not None),
     "/?q=harbour&rank=local",

@@ -27,6 +27,8 @@ from tests.inspect.captured import CapturedCrawl, T
 from tests.web.archived_crawl import APP, HOME, NEXT, make_archived_crawl
 from tests.web.live_server import served
 
+pytestmark = pytest.mark.long
+
 HOSTILE = "http://hostile.test/"
 DONE = HOSTILE + "done.png"
 

@@ -13,6 +13,8 @@ from tests.browser.conftest import DESKTOP, PHONE
 from tests.web.live_server import served
 from tests.web.wide_crawl import many_hosts, written_crawl
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module", params=[5, 5_000], ids=["5-hosts", "5000-hosts"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -15,6 +15,8 @@ from tests.browser.test_all_pages import expect_accessible_and_fitting
 from tests.web.comparison_files import write_comparisons
 from tests.web.live_server import served
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def address(small_crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -10,6 +10,8 @@ from orienteer.browser.job import Supplied, Wanted
 from orienteer.browser.renderer import Renderer
 from tests.browser.rendering import HTML, opened_renderer, page_job, refused, shown, shown_page, site, supplied
 
+pytestmark = pytest.mark.long
+
 _HERE = "https://site.test"
 _ODD_HEADERS = (
     ("Bad Name", "x"),

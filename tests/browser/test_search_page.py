@@ -12,6 +12,8 @@ from tests.browser.test_all_pages import findings
 from tests.web.small_crawl import CHARTS
 from tests.web.small_library import OTHER, make_library, served_library
 
+pytestmark = pytest.mark.long
+
 TITLES = ".results h2"
 
 

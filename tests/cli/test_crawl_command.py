@@ -27,6 +27,8 @@ from tests.cli.run import Done, orienteer, orienteer_each, refused
 from tests.live.live_crawls import Told
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
+pytestmark = pytest.mark.long
+
 SEED = "http://a.test/"
 PLACES = {
     SEED: "<title>Home</title><a href=/b>b</a><a href=/c>c</a><a href=/gone>gone</a><a href=/closed>closed</a>",

@@ -28,6 +28,8 @@ from tests.cli.run import orienteer
 from tests.live.live_crawls import Told
 from tests.ready_process import PATIENCE_S
 
+pytestmark = pytest.mark.long
+
 SEED = "http://a.test/"
 SLOW = [f"http://a.test/slow{k}" for k in range(3)]
 SITEMAP = "<urlset><url><loc>http://a.test/x</loc></url></urlset>"

@@ -15,6 +15,8 @@ from tests.cli.run import orienteer, refused
 from tests.imports.collections_made import response, write
 from tests.ready_process import PATIENCE_S, ReadyPopen
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -17,6 +17,8 @@ from tests.cli.run import orienteer
 from tests.live.live_crawls import Told, hub
 from tests.live.test_impossible_goal import closed_site, done
 
+pytestmark = pytest.mark.long
+
 LINE = "90 % cannot be proved: up to "
 
 

@@ -23,6 +23,8 @@ from tests.cli.live_process import ended, started, wait_until
 from tests.cli.run import orienteer, orienteer_each
 from tests.live.live_crawls import crawled, hub
 
+pytestmark = pytest.mark.long
+
 N_FETCHED = 60
 
 

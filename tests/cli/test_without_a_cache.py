@@ -17,6 +17,8 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from tests.cli.live_process import without_patience
 
+pytestmark = pytest.mark.slow
+
 NOBODY = 65534
 SEED = "http://a.test/"
 PAGES = {SEED: "".join(f"<a href=/{k}>{k}</a>" for k in range(8)) + "a page about trees"}

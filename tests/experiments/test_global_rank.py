@@ -121,6 +121,7 @@ def test_claims_about_topics_need_topics() -> None:
     assert "table-1" in sites
 
 
+@pytest.mark.slow
 def test_a_quick_run_has_a_finding_for_each_claim_that_it_can_try(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(global_rank, "_QUICK_PAGES", 1500)
     monkeypatch.setattr(global_rank, "_QUICK_HOSTS", (50, 110))

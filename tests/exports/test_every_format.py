@@ -27,6 +27,8 @@ from tests.ready_process import PATIENCE_S, ReadyPopen
 from tests.search.small_webs import SETTINGS, HandmadeCrawl
 from tests.small_disk import small_disk_at
 
+pytestmark = pytest.mark.long
+
 FORMATS = sorted(all_exporters())
 NEEDS_NO_ARCHIVE = ("atom", "graphml", "gexf", "networkx", "edges", "sitemap")
 

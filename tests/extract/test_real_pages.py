@@ -17,6 +17,8 @@ from orienteer.files.compressed import zstd
 from tests.conftest import SHARED_DATA
 from tests.extract.tree_links import tree_links
 
+pytestmark = pytest.mark.slow
+
 COMPARE_ONE_OF = 20  # 1 compares all pages, which takes a minute
 LOOK_UP_ONE_OF = 6
 

@@ -19,6 +19,8 @@ from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer
 from tests.live.live_crawls import Tables, crawled, hub
 
+pytestmark = pytest.mark.long
+
 UNTIL = 0.8  # on this web walks know it long before it is proved
 MEASURED: Tables = {"crawl": {"proof": False}}
 

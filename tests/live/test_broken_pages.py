@@ -14,6 +14,8 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.pages.states import PageState
 from tests.live.live_crawls import Told, crawled
 
+pytestmark = pytest.mark.long
+
 N_GOOD = 60
 ILL = {
     "500": lambda: Answer("out of order", 500),

@@ -19,6 +19,8 @@ from orienteer.url import host_of
 from tests.conftest import SHARED_DATA
 from tests.live.live_crawls import Told, crawled, true_rank
 
+pytestmark = pytest.mark.slow
+
 ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
 # Of 36 hosts; they hold the most, and the others are enough for every kind of page.
 LEFT_OUT = {

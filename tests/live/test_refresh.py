@@ -27,6 +27,8 @@ from tests.conftest import random_web
 from tests.live.live_crawls import hub
 from tests.live.refreshes import NOTHING_HAPPENS, Refreshed, contents, rows_of, visits_of
 
+pytestmark = pytest.mark.long
+
 HOME = "http://a.test/"
 PAGES = {
     HOME: "<title>Home</title><a href=/x>x</a> <a href=/y>y</a> <a href=http://b.test/>b</a>",

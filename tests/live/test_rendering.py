@@ -23,6 +23,8 @@ from tests.live.apps import FRAMEWORKS, ITEMS, N_ITEMS, WORDS, Applications, Sma
 from tests.live.live_crawls import Tables, Told
 from tests.live.live_crawls import crawled as crawled_without
 
+pytestmark = pytest.mark.long
+
 SETTINGS = {"crawl": {"robots": False}, "render": {"mode": "auto"}}
 SEEDS = [f"http://{name}.test/" for name in FRAMEWORKS]
 ALL_PAGES = {"/", *(f"/item/{k}" for k in range(1, N_ITEMS + 1))}

@@ -21,7 +21,7 @@ from tests.plugins.commands import contract_tests, orienteer
 from tests.ready_process import PATIENCE_S
 from tests.topics.small_topics import topic_file
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 NAMES = ("last-found", "first-pages", "last-pages", "long-text", "url-list", "adjacency")  # those with a contract
 PACKAGE = "orienteer-example"

@@ -18,7 +18,8 @@ from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed, Opening, opened_pool
 from tests.processes import readings
 
-pytestmark = pytest.mark.usefixtures("ready_child_processes")  # `test_child` has them begin at nothing
+# `test_child` has them begin at nothing.
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_child_processes")]
 
 AHEAD = 2 * 12 * 16 + 16  # items in hand with two processes, at most
 

@@ -23,7 +23,7 @@ from tests.cli.live_process import wait_until
 from tests.faults.crawl_process import CrawlCommand
 from tests.search.small_webs import HandmadeCrawl, page
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 N_PEOPLE = 50
 N_PAGES = 60

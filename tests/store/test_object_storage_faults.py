@@ -23,7 +23,7 @@ from orienteer.store.uploads import Uploads
 from tests.store.object_stores import CREDENTIALS, SECRET, S3Server, needs_store
 from tests.store.stored_crawls import N_PAGES, records, sent, stored_crawl, waiting_archive, warcs
 
-pytestmark = needs_store
+pytestmark = [pytest.mark.slow, needs_store]
 
 
 # -- what goes wrong --------------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from orienteer.topics.cross_validation import TopicTest, scored
 from orienteer.topics.topic import PageContent
 from tests.conftest import SHARED_DATA
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:

@@ -26,6 +26,8 @@ from tests.live.live_crawls import crawled
 from tests.web.live_server import client_of, served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[FakeWeb]:

@@ -28,7 +28,7 @@ from orienteer.workers.worker import Worker, Workers
 from tests.processes.readings import is_alive
 from tests.workers.deadly import DeadlyProcesses, FailingProcesses
 
-pytestmark = pytest.mark.usefixtures("ready_child_processes")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_child_processes")]
 
 HOSTS = ("a.example", "b.example", "c.example")
 READINGS = {
