@@ -92,7 +92,8 @@ class Orders:
             return self._text
         worth = self._worths.get(rank)
         if worth is None:
-            worth = np.mean(list(self._worths.values()), axis=0)
+            worths = list(self._worths.values())
+            worth = worths[0] if len(worths) == 1 else np.mean(worths, axis=0)
         return np.asarray((1 - weight) * self._text + weight * worth)
 
     def positions(self) -> dict[str, NDArray[np.int64] | None]:

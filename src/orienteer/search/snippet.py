@@ -134,6 +134,8 @@ class Marker:
 
     def _lower(self, text: str) -> str:
         """A text in small letters, as long as it was, to look for the words in."""
+        if text.isascii():
+            return text.lower()
         if self._is_ascii:  # letters of others are not looked for, and become "?": it takes half as long
             return text.encode("latin-1", errors="replace").lower().decode("latin-1")
         return folded(text.replace("\u0130", "I").lower())  # it is the one letter that would become two
