@@ -1,9 +1,10 @@
 """`python -m benchmarks [NAME ...]`: run them, and put their results into RESULTS.md.
 
-Without names all of them run, which takes some hours; a run that was interrupted is resumed. Those that measure time
-run alone, one after the other; then those that only count, one for each core. `quick` stands for those that take
-minutes. The section of each that has run is replaced, the others stay as they were, and the tables above them are made
-anew. With `summary` nothing runs: only those tables are.
+Without names all of them run, which takes some hours; a run that was interrupted is resumed. Those that measure CPU
+time run one after the other on one core; those that only count run beside them, on the others; at last, alone, those
+that want all cores or tell how long something takes. `quick` stands for those that take minutes. The section of each
+that has run is replaced, the others stay as they were, and the tables above them are made anew. With `summary` nothing
+runs: only those tables are.
 """
 
 from __future__ import annotations
@@ -78,19 +79,24 @@ SLOW = [
 ]
 # Their figures are counts and shares; times that some tell besides are no goals.
 COUNTING = {
-    "global_rank",
-    "in_flight",
-    "refresh",
+    "certificate",
     "faults",
-    "ray_kills",
-    "partition",
+    "global_rank",
     "hosts",
-    "strangers",
+    "in_flight",
     "links",
+    "partition",
+    "ray_kills",
+    "refresh",
     "report",
-    "search_quality",
     "search_languages",
+    "search_quality",
+    "strangers",
+    "survey_validity",
+    "time_left",
 }
+# They want all cores, or tell how long something takes.
+ALONE = {"startup", "crawl_scale", "live_crawl", "workers", "scrapy_plugin", "rendering", "searchers", "index_pool"}
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
@@ -146,10 +152,11 @@ def _run_all() -> int:
         print(f"resumed: {len(done)} of {len(QUICK + SLOW)} were done before; remove {UNFINISHED} to begin anew")
     UNFINISHED.parent.mkdir(exist_ok=True)
     left = [name for name in QUICK + SLOW if name not in done]
-    failed = [name for name in left if name not in COUNTING and not _is_done(name)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counting = [name for name in left if name in COUNTING]
-        failed += [name for name, is_done in zip(counting, pool.map(_is_done, counting), strict=True) if not is_done]
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1)) as pool:
+        counted = {name: pool.submit(_is_done, name) for name in left if name in COUNTING}
+        failed = [name for name in left if name not in COUNTING | ALONE and not _is_done(name)]
+    failed += [name for name, is_done in counted.items() if not is_done.result()]
+    failed += [name for name in left if name in ALONE and not _is_done(name)]
     if failed:
         print(f"failed: {', '.join(failed)}; `make bench` tries these again")
         return 1
