@@ -15,7 +15,7 @@ import pytest
 from orienteer.kernel_cache import _VERSIONS
 from tests.small_disk import small_disk_at
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 PARTS = """
 from orienteer.kernel import inlined

@@ -23,7 +23,7 @@ from tests.live.apps import FRAMEWORKS, ITEMS, N_ITEMS, WORDS, Applications, Sma
 from tests.live.live_crawls import Tables, Told
 from tests.live.live_crawls import crawled as crawled_without
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 SETTINGS = {"crawl": {"robots": False}, "render": {"mode": "auto"}}
 SEEDS = [f"http://{name}.test/" for name in FRAMEWORKS]

@@ -28,7 +28,7 @@ from tests.store.object_stores import BUCKET, S3Server, needs_store
 from tests.store.small_crawls import response
 from tests.store.stored_crawls import N_PAGES, A, records, stored_crawl, waiting_archive, warcs
 
-pytestmark = [pytest.mark.long, needs_store]
+pytestmark = [pytest.mark.slow, needs_store]
 
 
 # -- sending ----------------------------------------------------------------------------------------------------------
