@@ -250,6 +250,9 @@ def test_the_page_sees_who_we_are(renderer: Renderer) -> None:
 
 
 def test_a_page_that_takes_too_long(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "endless_script.html", wall_s=0.3)
-    assert rendered.trouble == "time"
+    for wall_s in (0.3, 3.0, 30.0):  # on a busy machine the page may not even have begun after the first
+        rendered = shown_page(renderer, "endless_script.html", wall_s=wall_s)
+        assert rendered.trouble == "time"
+        if rendered.links:
+            break
     assert rendered.links == (f"{_HERE}/before", f"{_HERE}/after")

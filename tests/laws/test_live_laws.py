@@ -17,8 +17,6 @@ from tests.faults.gate import Gate
 from tests.live.live_crawls import Told, crawled, hub, renumbered
 from tests.live.topics import LIVE_POLICIES, simulated_topic, spec_for, topic_for
 
-pytestmark = pytest.mark.long
-
 
 @pytest.mark.parametrize("until", [None, 0.8])
 @pytest.mark.parametrize("policy", LIVE_POLICIES)
@@ -42,7 +40,6 @@ def test_one_worker_fetches_in_the_order_of_the_simulation(
     assert [web.count(url) for url in told.urls] == [told.order.count(page) for page in range(len(told.urls))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", LIVE_POLICIES)
 def test_neither_interruptions_nor_a_kill_change_the_order(
     policy: str, tmp_path: Path, rng: np.random.Generator

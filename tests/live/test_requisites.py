@@ -7,6 +7,7 @@ import random
 import shutil
 import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,10 +179,10 @@ def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
         tables = merged(plan_tables(web), settings())
         plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"seeds": [HOME]}}), "test")
         with opened(tmp_path / "crawl", plan) as live:
-            stop_at = iter(range(100))
+            n_ticks = count()
 
             def tick() -> None:
-                live.stop_wanted = int(next(stop_at) >= 5)
+                live.stop_wanted = int(next(n_ticks) >= 5)
 
             assert live.run(tick) is StopReason.INTERRUPTED
             assert live.parts.n_waiting
