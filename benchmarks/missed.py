@@ -7,8 +7,12 @@ from benchmarks.results_file import Results
 
 REASONS = {
     "main text, reading included, CPU ms a page": (
-        "The same code took 4.2 to 5.5 ms, depending on the hour: the machine is shared. Half of it is reading the "
+        "The same code took 4.2 to 5.5 ms, depending on the hour and on how Python was built. Half of it is reading the "
         "page at all. To be sure of 5 ms, the other half would need fewer features of lines."
+    ),
+    "strong components, of SciPy's time": (
+        "The same code took 0.42 to 0.63 of SciPy's time, depending on what ran beside it: both wait for memory. Only a "
+        "quiet machine can tell whether it is met."
     ),
     "RankMass until 0.99, 10M pages, CPU s": (
         "RankMass lets the page with the most mass pass on what it has, one page at a time, so a page reads its links "
@@ -26,7 +30,8 @@ REASONS = {
         "(table *Price*). A lower confidence would be needed, or larger webs."
     ),
     "CPU of the survey on top of the same crawl, 1M pages, %": (
-        "Walks cost about 30 µs a page. A quarter of that would have to go; nobody has looked for it yet."
+        "26 % on a quiet machine, and 83 % beside another benchmark: walks read memory in no order, and wait for it. "
+        "Walks that are next to each other in memory would have to be walked together; nobody has tried it yet."
     ),
     "frontier return: L1 of the paper's, 55 domains never looked at before": (
         "It is far better on hosts, but no better on pages with neighbouring numbers and on suffixes of .uk (rows "
@@ -46,9 +51,10 @@ REASONS = {
         "Sometimes another page says nearly the same. The words would have to be looked for in a row."
     ),
     "search on 31,000 pages, p50, CPU ms": (
-        "Nearly the same code took 2.0 to 2.8 ms, depending on the hour. 0.8 ms are tantivy's, for about 40 pairs of a "
-        "word and a field; the rest is Python: snippets, texts, building the query. Fewer fields a word would be "
-        "needed, which changes the order of results, or snippets that are not made in Python."
+        "Nearly the same code took 1.5 to 2.8 ms, depending on the hour and on how Python was built. 0.6 ms are "
+        "tantivy's, for about 40 pairs of a word and a field; the rest is Python: snippets, texts, building the query. "
+        "Fewer fields a word would be needed, which changes the order of results, or snippets that are not made in "
+        "Python."
     ),
 }
 

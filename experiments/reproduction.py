@@ -18,9 +18,10 @@ from experiments.findings import Finding, Results
 from experiments.papers import paper_of
 from experiments.verdict import VERDICTS
 from experiments.webs import Webs
+from orienteer import __version__
 
 NOT_TRIED = "not tried"
-_PACKAGES = ("orienteer", "numpy", "numba", "scipy")
+_PACKAGES = ("numpy", "numba", "scipy")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def machine() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-    versions = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    versions = ", ".join([f"orienteer {__version__}", *(f"{name} {version(name)}" for name in _PACKAGES)])
     return f"{model}, {os.cpu_count()} cores, {sys.platform}, Python {platform.python_version()}, {versions}"
 
 
