@@ -101,8 +101,9 @@ HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
 own on the same data in the same run; ratios say more than seconds, because the machine is shared. Machine and versions
-stand in each section, with when it was measured and how busy the machine was. What the papers claim is held against
-other webs in `experiments/`.
+stand in each section, with when it was measured and how busy the machine was. Python 3.11.2 is Debian's, which is built
+with profile-guided optimization; 3.11.7 is built without, and takes about 1.3 times as long for plain Python. What the
+papers claim is held against other webs in `experiments/`.
 
 ## Goals
 

@@ -7,12 +7,12 @@ from benchmarks.results_file import Results
 
 REASONS = {
     "main text, reading included, CPU ms a page": (
-        "The same code took 4.2 to 5.5 ms, depending on the hour and on how Python was built. Half of it is reading the "
-        "page at all. To be sure of 5 ms, the other half would need fewer features of lines."
+        "The same code took 4.2 to 5.5 ms, depending on the hour and on how Python was built. Half of it is reading "
+        "the page at all. To be sure of 5 ms, the other half would need fewer features of lines."
     ),
     "strong components, of SciPy's time": (
-        "The same code took 0.42 to 0.63 of SciPy's time, depending on what ran beside it: both wait for memory. Only a "
-        "quiet machine can tell whether it is met."
+        "The same code took 0.42 to 0.63 of SciPy's time, depending on what ran beside it: both wait for memory. Only "
+        "a quiet machine can tell whether it is met."
     ),
     "RankMass until 0.99, 10M pages, CPU s": (
         "RankMass lets the page with the most mass pass on what it has, one page at a time, so a page reads its links "
