@@ -19,7 +19,7 @@ from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_index_processes import filled
 
-pytestmark = pytest.mark.usefixtures("ready_child_processes")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ready_child_processes")]
 
 
 @pytest.fixture(scope="module")

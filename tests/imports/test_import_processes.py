@@ -23,7 +23,7 @@ from tests.imports.collections_made import digest, record, response, wat, write
 from tests.live.live_crawls import Told
 from tests.processes.readings import children
 
-pytestmark = pytest.mark.usefixtures("ready_child_processes")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ready_child_processes")]
 
 A, B = "http://a.test", "http://b.test"
 _BY_CHANCE = ("archive_offset", "archive_bytes")  # records have ids of their own, and are packed with them

@@ -68,7 +68,7 @@ def held(folder: Path) -> dict[str, Any]:
     return {**rows, **arrays, **answers(folder)}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
     crawl = filled(tmp_path / "crawl", 150)
     expected: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
     assert held(crawl.path) == grown
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
     """Whenever some hundred pages were given out, one of those that read is killed, or none; the first time one is."""
     crawl = filled(tmp_path / "crawl", 300)
@@ -144,7 +144,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder, held(indexed)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_is_left_and_the_index_goes_on(
     tmp_path: Path, once: tuple[Path, dict[str, Any]], how: signal.Signals
