@@ -49,6 +49,7 @@ from orienteer.store.log import Log
 from orienteer.workers.answer_reader import read_answer
 from orienteer.workers.messages import Results, packed, results_in, with_request
 from orienteer.workers.received import Reading, Received
+from orienteer.workers.showing import Wish
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
@@ -198,6 +199,10 @@ class Replaying:
         """In place of time.monotonic: it stands while answers are made, so that commits and figures come as often a
         page as they would."""
         return self._clock() - self._outside_wall_s
+
+    def wishes(self) -> list[Wish]:
+        """No page is shown in a browser."""
+        return []
 
     def figures(self) -> list[WorkerFigures]:
         return []
