@@ -20,7 +20,7 @@ import orienteer as ori
 
 PICTURE = Path(__file__).parent / "at-a-glance.png"
 GOAL, CONFIDENCE = 0.98, 0.999
-N_RUNS = 9
+N_RUNS = 20
 OURS, OTHER, BEST, MEASURED = "#117733", "#AA4499", "#222222", "#0066AA"
 
 
