@@ -106,3 +106,11 @@ def test_memory_stays_small_when_priorities_keep_changing(rng: np.random.Generat
         for _ in range(100):
             _, queue = popped(queue, priority)
     assert queue.pool.nbytes + queue.heap.nbytes < 4_000_000
+
+
+def test_a_new_queue_holds_nothing_of_other_memory() -> None:
+    """A checkpoint keeps all of it, and cookies and passwords stand in memory that was used before."""
+    for _ in range(20):
+        used = [np.full(array.nbytes, 0xAB, np.uint8) for array in queues.new_queue(10) for _ in range(4)]
+        del used
+        assert not any((array.view(np.uint8) == 0xAB).any() for array in queues.new_queue(10))

@@ -123,7 +123,7 @@ class Coverage:
         self.unknown = Sparse(np.int32)  # links that are not known, where there are any
         self.counts_visits = counts_visits
         self.visits = np.zeros(len(trust) if counts_visits else 0)  # the mass that was pushed from each page
-        self._active: NDArray[np.uint32] = np.empty(1024, np.uint32)  # a ring with a place for every fetched page
+        self._active: NDArray[np.uint32] = np.zeros(1024, np.uint32)  # a ring with a place for every fetched page
         self.n_fetched = 0  # or more, where pages were named twice
         self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0, 0.0])
         self.work = np.zeros(5, np.int64)

@@ -41,7 +41,7 @@ class GrowingGraph:
         self.page_hosts = hosts or PageHosts()
         self._rows: NDArray[np.uint32] = np.zeros(1024, np.uint32)
         self._offsets: NDArray[np.int64] = np.zeros(1024, np.int64)
-        self._targets: NDArray[np.uint32] = np.empty(4096, np.uint32)
+        self._targets: NDArray[np.uint32] = np.zeros(4096, np.uint32)
         self._counts: NDArray[np.int64] = np.array([1, 0, 0])
 
     @property

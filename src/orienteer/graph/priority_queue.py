@@ -49,12 +49,14 @@ class PriorityQueue(NamedTuple):
 
 
 def new_queue(n_pages: int) -> PriorityQueue:
-    """An empty queue, with room for most crawls of a graph of `n_pages` pages."""
-    pool = np.empty(_CHUNKS + _CHUNK * (256 + n_pages // 100), np.uint32)
-    pool[:_CHUNKS] = 0
+    """An empty queue, with room for most crawls of a graph of `n_pages` pages.
+
+    Checkpoints hold all of it, so what is not used yet is 0: memory as it comes may hold what somebody has typed.
+    """
+    pool = zeros(_CHUNKS + _CHUNK * (256 + n_pages // 100), np.uint32)
     pool[_USED] = 1
     pool[_HOT] = _N_BUCKETS
-    return PriorityQueue(pool, np.empty(2 * 1024))
+    return PriorityQueue(pool, zeros(2 * 1024, np.float64))
 
 
 def with_room(queue: PriorityQueue, n_entries: int) -> PriorityQueue:

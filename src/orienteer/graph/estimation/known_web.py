@@ -75,7 +75,7 @@ class KnownWeb:
         self.web = web
         self.local = local_pages(local, web.n_pages)
         self.n_crawled = 0
-        self._crawled = np.empty(1024, np.uint32)
+        self._crawled = np.zeros(1024, np.uint32)
         self._state = np.zeros(web.n_pages, np.int8)
         self._place = np.zeros(web.n_pages, np.int32)
         is_local = np.zeros(web.n_pages, np.bool_)
