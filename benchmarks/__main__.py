@@ -15,9 +15,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import goals, growth, missed, over_webs, runs
@@ -155,7 +153,11 @@ def _run_all() -> int:
     left = [name for name in QUICK + SLOW if name not in done]
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1)) as pool:
         counted = {name: pool.submit(_is_done, name) for name in left if name in COUNTING}
-        failed = [name for name in left if name not in COUNTING | ALONE and not _is_done(name)]
+        try:
+            failed = [name for name in left if name not in COUNTING | ALONE and not _is_done(name)]
+        except BaseException:  # Ctrl-C: those that have not begun are left for the next time
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     failed += [name for name, is_done in counted.items() if not is_done.result()]
     failed += [name for name in left if name in ALONE and not _is_done(name)]
     if failed:
@@ -190,16 +192,9 @@ def _run(name: str) -> None:
     _write(name, f"{about}\n\n{text.strip()}\n\n{how}")
 
 
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Nobody else writes the results meanwhile."""
-    with RESULTS.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def _write(name: str | None = None, text: str = "") -> None:
-    with _alone():
+    with RESULTS.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # several may run at once
         _write_alone(name, text)
 
 

@@ -11,8 +11,8 @@ REASONS = {
         "the page at all. To be sure of 5 ms, the other half would need fewer features of lines."
     ),
     "strong components, of SciPy's time": (
-        "The same code took 0.42 to 0.63 of SciPy's time, depending on what ran beside it: both wait for memory. Only "
-        "a quiet machine can tell whether it is met."
+        "The same code took 0.42 and 0.63 of SciPy's time; the second time tests ran beside it, which is probably why. "
+        "Only a quiet machine can tell whether it is met."
     ),
     "RankMass until 0.99, 10M pages, CPU s": (
         "RankMass lets the page with the most mass pass on what it has, one page at a time, so a page reads its links "
@@ -30,8 +30,8 @@ REASONS = {
         "(table *Price*). A lower confidence would be needed, or larger webs."
     ),
     "CPU of the survey on top of the same crawl, 1M pages, %": (
-        "26 % on a quiet machine, and 83 % beside another benchmark: walks read memory in no order, and wait for it. "
-        "Walks that are next to each other in memory would have to be walked together; nobody has tried it yet."
+        "26 % in an earlier run, and 83 % in this one, which had other benchmarks beside it; whether that is why was "
+        "not looked into. It has to be measured alone first; then a quarter of what walks cost would have to go."
     ),
     "frontier return: L1 of the paper's, 55 domains never looked at before": (
         "It is far better on hosts, but no better on pages with neighbouring numbers and on suffixes of .uk (rows "
