@@ -84,7 +84,8 @@ class Web(Protocol):
 
 
 class RealPages:
-    """The documentation hosts; everything is read before the clock starts."""
+    """The documentation hosts; all that is linked is read before the clock starts, sitemaps and the like when they are
+    asked for, while it stands."""
 
     scope = "host"
 
@@ -97,20 +98,22 @@ class RealPages:
         while waiting:
             url = waiting.pop()
             if url not in self._known and url.split("/", 3)[2] in hosts:
-                found = self._read(url)
+                found = self._read(url, any_type=url.endswith("/robots.txt"))
                 waiting += [*found.meaning.links, *([found.meaning.target] if found.meaning.target else [])]
                 self._known[url] = packed(Results([(0, found)]))
 
     def received(self, request: Request) -> bytes:
+        if request.url not in self._known:
+            self._known[request.url] = packed(Results([(0, self._read(request.url, request.any_type))]))
         return self._known[request.url]
 
-    def _read(self, url: str) -> Received:
+    def _read(self, url: str, any_type: bool) -> Received:
         host, target = url.split("/", 3)[2:]
         head, body = self._site.answer(host, f"/{target}", RequestHeaders(b"")).parts()
         lines = head.decode("latin-1").split("\r\n")
         headers = Headers([tuple(line.split(": ", 1)) for line in lines[1:] if line])  # type: ignore[misc]
         status = int(lines[0].split()[1])
-        request = Request(url, 0, any_type=target == "robots.txt")
+        request = Request(url, 0, any_type=any_type)
         answer = Fetched(
             request, outcome_of(status, headers, url), status, lines[0], headers, head, body, body, "192.0.2.1",
             "http/1.1", time.time(), 0.1,
