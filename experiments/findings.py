@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from experiments.experiment import Claim, Expected
 from experiments.verdict import FAILS, HOLDS, IN_SHAPE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -38,11 +34,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure, and the name of its file without ending; `shows` is what to see in it."""
+    """A PNG image, and the name of its file without ending; `shows` is what to see in it."""
 
     name: str
     shows: str
-    figure: Figure
+    image: bytes
 
 
 @dataclass

@@ -7,20 +7,20 @@ PageRank it has collected; as one figure, that is the mean over the crawl, up to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.drawing import counts_across, legend, line, panels, titled
+from experiments.drawing import counts_across, legend, line, panels, png, titled
 from experiments.experiment import Experiment
 from experiments.findings import Finding, Plot, Results, Table, graded, span
+from experiments.side_by_side import side_by_side
 from experiments.timed import TimedRun, clock, timed_run
 from experiments.webs import Webs
 from orienteer.evaluate.metrics import Curve, sample_positions
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from orienteer.progress import Progress
 
 WINDOWED = "5 % windowed"
 ORDERS = {
@@ -66,9 +66,13 @@ class Collected:
 def run(experiment: Experiment, webs: Webs) -> Results:
     """The largest web comes first: if there is no room for it, that is said before any work."""
     sizes = QUICK if webs.quick else FULL
-    runs = _timed(webs.generated(sizes.timed), sizes, webs.progress)
-    graphs = webs.graphs(experiment.data) | {f"generated, {n:,} pages": webs.generated(n) for n in sizes.ranked}
-    found = {name: _collected(graph, webs.progress) for name, graph in graphs.items()}
+    seeds = _seeds(pagerank(webs.generated(sizes.timed), tolerance=1e-3, progress=webs.progress))
+    graphs = _graphs(experiment, webs, sizes)
+    with side_by_side(webs.n_processes) as pool:
+        timed = {label: pool.submit(_timed, webs.to_send(), sizes, seeds, label) for label in reversed(TIMED)}
+        ranked = {name: pool.submit(_collected, experiment, webs.to_send(), sizes, name) for name in graphs}
+        runs = {label: timed[label].result() for label in TIMED}
+        found = {name: one.result() for name, one in ranked.items()}
     results = Results(notes=[_hosts_note(graphs), _personal_note(found), LIMITS])
     results.tables = [_times_table(sizes.timed, runs), _mean_table(found)]
     results.plots = [_figure_3(sizes.timed, runs), _figure_4(found)]
@@ -78,13 +82,20 @@ def run(experiment: Experiment, webs: Webs) -> Results:
     return results
 
 
+def _graphs(experiment: Experiment, webs: Webs, sizes: Sizes) -> dict[str, LinkGraph]:
+    """The webs whose rank is collected."""
+    return webs.graphs(experiment.data) | {f"generated, {n:,} pages": webs.generated(n) for n in sizes.ranked}
+
+
 # -- Figure 3: time ---------------------------------------------------------------------------------------------
 
 
-def _timed(graph: LinkGraph, sizes: Sizes, progress: Progress) -> dict[str, TimedRun]:
-    seeds = _seeds(pagerank(graph, tolerance=1e-3, progress=progress))
+def _timed(webs: Webs, sizes: Sizes, seeds: NDArray[np.int64], label: str) -> TimedRun:
+    """Without the pages that were fetched: they are many, and this is about time."""
+    graph = webs.generated(sizes.timed)
     limit = int(_SHARE * graph.n_pages)
-    return {label: timed_run(graph, ORDERS[label], seeds, limit, sizes.budget_s, progress=progress) for label in TIMED}
+    run = timed_run(graph, ORDERS[label], seeds, limit, sizes.budget_s, progress=webs.progress)
+    return replace(run, order=run.order[:0])
 
 
 def _seeds(rank: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -117,7 +128,7 @@ def _figure_3(n_pages: int, runs: Mapping[str, TimedRun]) -> Plot:
     counts_across(axes)
     titled(axes, "What the orders cost", "pages fetched", f"CPU {'minutes' if in_minutes else 'seconds'}")
     legend(axes, loc="upper left")
-    return Plot("figure-3", f"Figure 3: CPU time against the pages fetched, of {n_pages:,}.", figure)
+    return Plot("figure-3", f"Figure 3: CPU time against the pages fetched, of {n_pages:,}.", png(figure))
 
 
 def _time_findings(runs: Mapping[str, TimedRun]) -> list[Finding]:
@@ -145,7 +156,8 @@ def _time_findings(runs: Mapping[str, TimedRun]) -> list[Finding]:
 # -- Figure 4: rank ---------------------------------------------------------------------------------------------
 
 
-def _collected(graph: LinkGraph, progress: Progress) -> dict[str, Collected]:
+def _collected(experiment: Experiment, webs: Webs, sizes: Sizes, name: str) -> dict[str, Collected]:
+    graph, progress = _graphs(experiment, webs, sizes)[name], webs.progress
     rank = pagerank(graph, progress=progress)
     seeds = _seeds(rank)
     personal = pagerank(graph, seeds, progress=progress)
@@ -179,7 +191,7 @@ def _figure_4(found: Mapping[str, Mapping[str, Collected]]) -> Plot:
         one.set_ylim(0, 1.0)
         titled(one, web, "pages fetched", "cumulative PageRank")
     legend(axes[0], loc="lower right")
-    return Plot("figure-4", "Figure 4: the uniform PageRank of the pages fetched.", figure)
+    return Plot("figure-4", "Figure 4: the uniform PageRank of the pages fetched.", png(figure))
 
 
 def _rank_findings(found: Mapping[str, Mapping[str, Collected]]) -> list[Finding]:

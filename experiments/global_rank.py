@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.domain_runs import COMPLEMENT, L1, L_INF, METHODS, ROUNDS, TAU, Run, runs_of
 from experiments.domains import SITE, STRETCH, TOPIC, Domain, RankedWeb, RealDomains, hosts_of
+from experiments.drawing import png
 from experiments.experiment import Experiment
 from experiments.findings import Finding, Plot, Results, Table, graded
 from experiments.global_rank_plot import error_figure, influence_figure
@@ -262,11 +263,11 @@ def _correlations(candidates: Sequence[Candidates]) -> list[Table]:
 
 def _plots(runs: Sequence[Run], candidates: Sequence[Candidates]) -> list[Plot]:
     shows = "Figure 2: how the error falls as pages are fetched; dashed: our estimator on the fetches of the first"
-    plots = [Plot("errors", shows, error_figure(runs, SELECTIONS))]
+    plots = [Plot("errors", shows, png(error_figure(runs, SELECTIONS)))]
     typical = [_typical(candidates, kind) for kind in (SITE, TOPIC, STRETCH)]
     if shown := [one for one in typical if one is not None]:
         told = "Figure 1: what is computed of a page before, and the error left after; for each kind the median domain"
-        plots.insert(0, Plot("influence", told, influence_figure(shown)))
+        plots.insert(0, Plot("influence", told, png(influence_figure(shown))))
     return plots
 
 

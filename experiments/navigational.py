@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.drawing import png
 from experiments.experiment import Experiment
 from experiments.findings import Finding, Plot, Results, Table, graded
 from experiments.real_data import RealData
@@ -263,7 +264,7 @@ def _group_plot(label: str, harvests: Sequence[Harvested]) -> Plot:
     ]
     rows = [panels[:2], panels[2:]] if len(panels) == 4 else [panels]
     figure = harvest_figure(rows, f"Targets found, {label}", _DPI)
-    return Plot(label.replace(" ", "-"), f"Figures 1 and 2, {label}: the share of the targets found", figure)
+    return Plot(label.replace(" ", "-"), f"Figures 1 and 2, {label}: the share of the targets found", png(figure))
 
 
 def _site_plot(harvests: Sequence[Harvested]) -> Plot:
@@ -272,7 +273,7 @@ def _site_plot(harvests: Sequence[Harvested]) -> Plot:
     half = len(panels) // 2
     title = "Targets found on generated sites that are hard to search"
     figure = harvest_figure([panels[:half], panels[half:]], title, _DPI)
-    return Plot("hard-sites", "Figures 1 and 2 on generated sites, each and on average", figure)
+    return Plot("hard-sites", "Figures 1 and 2 on generated sites, each and on average", png(figure))
 
 
 def _drawn(one: Harvested) -> HarvestComparison:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.drawing import counts_across, legend, line, panels, titled
+from experiments.drawing import counts_across, legend, line, panels, png, titled
 from experiments.findings import Finding, Plot, Table, graded, span
 from orienteer.crawl.simulate import simulate
 from orienteer.evaluate.metrics import Curve, cumulative_rank, first_reaching, sample_positions
@@ -114,7 +114,7 @@ def figure_7(web: str, orders: Mapping[str, Ordered]) -> Plot:
         counts_across(one)
         legend(one, loc="lower right")
     shows = "RankMass against the pages fetched: what is there, and what each order can prove. The line is at 0.98."
-    return Plot("figure-7", f"Figure 7, on {web}. {shows}", figure)
+    return Plot("figure-7", f"Figure 7, on {web}. {shows}", png(figure))
 
 
 def figure_8(found: Mapping[str, Mapping[str, Ordered]]) -> Plot:
@@ -131,7 +131,7 @@ def figure_8(found: Mapping[str, Mapping[str, Ordered]]) -> Plot:
         titled(one, web, "pages fetched", "actual RankMass")
         counts_across(one)
     legend(axes[0], loc="lower right", title="window")
-    return Plot("figure-8", "Figure 8: the RankMass of the pages fetched, by the size of the window.", figure)
+    return Plot("figure-8", "Figure 8: the RankMass of the pages fetched, by the size of the window.", png(figure))
 
 
 Counts = Mapping[str, Mapping[str, Ordered]]

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.drawing import counts_across, legend, line, panels, titled
+from experiments.drawing import counts_across, legend, line, panels, png, titled
 from experiments.findings import Finding, Plot, Table, graded, span
 from experiments.rankmass_orders import top_pages
 from orienteer.crawl.simulate import simulate
@@ -84,7 +84,7 @@ def figure_9(found: Mapping[str, SeedStudy]) -> Plot:
     titled(axes, "Trust of the most trusted pages", "seeds, as a share of all pages", "their share of the trust")
     legend(axes, loc="upper left")
     shows = "the trust of the seeds by their number. The line is at 0.07 % of the pages, the paper's 100,000 seeds."
-    return Plot("figure-9", f"Figure 9: {shows}", figure)
+    return Plot("figure-9", f"Figure 9: {shows}", png(figure))
 
 
 def figure_10(web: str, found: SeedStudy) -> Plot:
@@ -98,7 +98,7 @@ def figure_10(web: str, found: SeedStudy) -> Plot:
         one_axes.set_ylim(0, 1.02)
         titled(one_axes, f"({letter}) {what}", "pages fetched", f"{what} RankMass")
         legend(one_axes, loc="upper left")
-    return Plot("figure-10", f"Figure 10, on {web}: L-Neighbor from more or fewer seeds.", figure)
+    return Plot("figure-10", f"Figure 10, on {web}: L-Neighbor from more or fewer seeds.", png(figure))
 
 
 def table_of_seeds(found: Mapping[str, SeedStudy]) -> Table:

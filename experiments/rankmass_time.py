@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.drawing import counts_across, legend, line, panels, titled
+from experiments.drawing import counts_across, legend, line, panels, png, titled
 from experiments.findings import Finding, Plot, Table, graded
 from experiments.rankmass_orders import ORDERS
 from experiments.timed import TimedRun, clock, timed_run
@@ -62,7 +62,7 @@ def figure_of_times(web: str, runs: Mapping[str, TimedRun]) -> Plot:
     counts_across(axes)
     titled(axes, "What the orders cost", "pages fetched", "CPU seconds (logarithmic)")
     legend(axes, loc="lower right", ncols=2)
-    return Plot("table-3", f"The times of Table 3 as they grow, on {web}.", figure)
+    return Plot("table-3", f"The times of Table 3 as they grow, on {web}.", png(figure))
 
 
 def findings(runs: Mapping[str, TimedRun]) -> list[Finding]:

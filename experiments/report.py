@@ -103,9 +103,9 @@ def _rows(headings: list[str], rows: list[list[str]], right_aligned: bool = True
 
 def _write_images(reproduction: Reproduction, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, image in reproduction.images.items():
-        with replaced(folder / f"{name}.png") as new:
-            new.write_bytes(image)
+    for plot in reproduction.results.plots:
+        with replaced(folder / f"{plot.name}.png") as new:
+            new.write_bytes(plot.image)
 
 
 def _write(path: Path, text: str) -> None:

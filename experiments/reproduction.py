@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from experiments.drawing import png
 from experiments.experiment import Claim, Experiment
 from experiments.findings import Finding, Results
 from experiments.papers import paper_of
@@ -61,7 +60,6 @@ class Reproduction:
     experiment: Experiment
     results: Results
     judged: tuple[Judged, ...]
-    images: dict[str, bytes]  # PNG, by the names of the plots
     missing: tuple[str, ...]
     quick: bool
 
@@ -112,8 +110,7 @@ def reproduced(experiment: Experiment, webs: Webs) -> Reproduction:
     missing = webs.missing(experiment.data)
     results = paper_of(experiment).run(experiment, webs)
     judged = [_judged(claim, results.finding_of(claim), webs.quick, bool(missing)) for claim in experiment.claims]
-    images = {plot.name: png(plot.figure) for plot in results.plots}
-    return Reproduction(experiment, results, tuple(judged), images, tuple(missing), webs.quick)
+    return Reproduction(experiment, results, tuple(judged), tuple(missing), webs.quick)
 
 
 def _judged(claim: Claim, finding: Finding | None, quick: bool, lacks_data: bool) -> Judged:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments import seed_claims
+from experiments.drawing import png
 from experiments.experiment import Experiment
 from experiments.findings import Finding, Plot, Results, Table, graded
 from experiments.partial_crawl import ENTRY_SHARE, made_up_value, partial_crawl
@@ -215,4 +216,4 @@ def _plot(found: Figures) -> Plot:
     rows = [Row(title, *found.of(measure)) for measure, title in titles.items()]
     figure = figure_of_rows(f"{found.name} ({found.about}): improvement over random seeds", rows, _DPI)
     shows = f"Figures 2 to 5 on {found.name}, and with all pages worth the same"
-    return Plot(found.name.replace(" ", "-"), shows, figure)
+    return Plot(found.name.replace(" ", "-"), shows, png(figure))

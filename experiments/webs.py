@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.experiment import Data
@@ -21,11 +22,19 @@ _BYTES_A_PAGE = 200  # while it is made and saved
 
 @dataclass(frozen=True)
 class Webs:
-    """Where the webs of a run come from. A quick run knows generated ones only."""
+    """Where the webs of a run come from. A quick run knows generated ones only.
+
+    `n_processes` is how many runs may go side by side.
+    """
 
     data: Path | None
     quick: bool
     progress: Progress = silent
+    n_processes: int = 1
+
+    def to_send(self) -> Webs:
+        """What another process can be given: it shows no progress."""
+        return self if self.n_processes == 1 else replace(self, progress=silent)
 
     def file(self, wanted: Data) -> Path | None:
         """A file of real data, checked; None if it is not at hand."""
@@ -59,12 +68,14 @@ def web_folder(n_pages: int, progress: Progress = silent) -> Path:
     home = Path(tempfile.gettempdir()) / "orienteer-webs"
     home.mkdir(exist_ok=True)
     path = home / f"web-{n_pages}"
-    if not path.exists():
-        free = shutil.disk_usage(home).free
-        if free < _BYTES_A_PAGE * n_pages:
-            raise InputError(
-                f"{home}: a generated web of {n_pages:,} pages takes {_BYTES_A_PAGE * n_pages / 1e9:.1f} GB, and "
-                f"{free / 1e9:.1f} GB are free"
-            )
-        synthetic_web(n_pages, progress=progress).save(path)
+    with open(home / f"web-{n_pages}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be making it
+        if not path.exists():
+            free = shutil.disk_usage(home).free
+            if free < _BYTES_A_PAGE * n_pages:
+                raise InputError(
+                    f"{home}: a generated web of {n_pages:,} pages takes {_BYTES_A_PAGE * n_pages / 1e9:.1f} GB, and "
+                    f"{free / 1e9:.1f} GB are free"
+                )
+            synthetic_web(n_pages, progress=progress).save(path)
     return path

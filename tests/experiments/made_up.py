@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from experiments import papers
+from experiments.drawing import png
 from experiments.experiment import Experiment
 from experiments.findings import Finding, Plot, Results, Table
 from experiments.webs import Webs
@@ -70,4 +71,4 @@ class MadeUp:
         figure.add_subplot().plot([0, 1], [0, 1])
         webs.progress("working", 1, 2)
         table = Table("Figures & more", ["a", "<b>"], [["x", "<script>alert(1)</script>"]], "a note")
-        return Results(list(self.findings), [table], [Plot("curve", 'Shows "it" <all>', figure)], ["Mind <this>."])
+        return Results(list(self.findings), [table], [Plot("curve", 'Shows "it" <all>', png(figure))], ["Mind <this>."])

@@ -29,6 +29,14 @@ def test_a_quick_run_of_a_small_web_tries_every_claim(monkeypatch: pytest.Monkey
         assert {len(row) for row in table.rows} == {len(table.headings)}
 
 
+def test_processes_side_by_side_find_the_same_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fractional, "QUICK", fractional.Sizes(4000, (3000,), 5.0))
+    (experiment,) = experiments_named("fractional")
+    alone, several = (fractional.run(experiment, Webs(None, quick=True, n_processes=n)) for n in (1, 2))
+    assert several.tables[1] == alone.tables[1]
+    assert [row[-2] for row in several.tables[0].rows] == ["3,200"] * 3
+
+
 def made(power: float, last: int = 1000, limit: int = 1000) -> TimedRun:
     pages = np.linspace(0, last, 101).astype(np.int64)
     return TimedRun("made up", pages, (pages / 1000) ** power, np.empty(0, np.uint32), 0, limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import re
 import signal
 import subprocess
@@ -69,6 +70,14 @@ def test_what_cannot_be_tried_for_want_of_data_is_said_and_no_difference(made_up
     assert found.tally == "holds: 1, not tried: 1"
 
 
+def test_what_another_process_finds_can_be_sent_back(made_up: MadeUp) -> None:
+    made_up.findings = [Finding("first", "holds", 1.0, "")]
+    found = reproduced(made_up.experiment(), QUICK)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.as_dict() == found.as_dict()
+    assert again.results.plots[0].image.startswith(b"\x89PNG")
+
+
 def test_another_file_than_the_experiment_was_made_with_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"other")
     with pytest.raises(InputError, match="another file than the experiment was made with"):
@@ -88,7 +97,8 @@ def test_generated_webs_are_made_once(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(webs_module.tempfile, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(webs_module, "_KEPT_FROM", 1000)
     first = QUICK.generated(1000)
-    assert [path.name for path in (tmp_path / "orienteer-webs").iterdir()] == ["web-1000"]
+    made = sorted(path.name for path in (tmp_path / "orienteer-webs").iterdir())
+    assert made == ["web-1000", "web-1000.lock"]
     again = QUICK.generated(1000)
     assert (first.n_pages, first.targets.tolist()) == (1000, again.targets.tolist())
 
