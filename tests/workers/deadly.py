@@ -42,3 +42,15 @@ class DeadlyProcesses(Processes):
 class FailingProcesses(Processes):
     def begin(self) -> Child:
         return Child(fail, *self._arguments)
+
+
+class FailingAtFirst(Processes):
+    """So many workers do not come up, as on a machine that is lost; the others do."""
+
+    def __init__(self, settings: FetchSettings, reading: Reading, n_failing: int) -> None:
+        super().__init__(settings, reading)
+        self._n_failing = n_failing
+
+    def begin(self) -> Child:
+        self._n_failing -= 1
+        return Child(fail if self._n_failing >= 0 else serving.serve, *self._arguments)

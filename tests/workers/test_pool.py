@@ -26,7 +26,7 @@ from orienteer.workers.processes import Processes
 from orienteer.workers.received import Reading, Received
 from orienteer.workers.worker import Worker, Workers
 from tests.processes.readings import is_alive
-from tests.workers.deadly import DeadlyProcesses, FailingProcesses
+from tests.workers.deadly import DeadlyProcesses, FailingAtFirst, FailingProcesses
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_child_processes")]
 
@@ -214,6 +214,12 @@ def test_workers_that_die_before_they_begin_are_one_clear_line(settings: FetchSe
     ):
         while True:
             finished(pool, requests(urls(3)))
+
+
+def test_workers_that_die_together_before_they_begin_are_begun_again(settings: FetchSettings) -> None:
+    with closing(Pool(FailingAtFirst(settings, Reading(), 4), 4, 60.0, asks_web=True)) as pool:
+        assert len(finished(pool, requests(urls(20)))) == 20
+        assert pool.n_died == 4
 
 
 def test_a_host_keeps_its_worker_where_it_has_cookies_and_none_is_left_behind(settings: FetchSettings) -> None:

@@ -40,7 +40,7 @@ _FEW = 8  # requests in hand that leave a worker time for more
 _MAX_SENT_BYTES = 96 << 10  # to a worker, and not answered: what surely fits into its channel
 _DEATHS_TOGETHER = 2  # of workers with a page in hand, after which it is asked for alone
 _DEATHS_ALONE = 3  # after which it is unreadable
-_DEATHS_AT_START = 3  # workers in a row that died before they were ready: there is no use in going on
+_DEATHS_AT_START = 3  # in a row, of workers that were not ready yet: there is no use in going on
 
 
 @dataclass(eq=False)
@@ -48,6 +48,7 @@ class _Hand:
     """A worker, and what it has in hand."""
 
     worker: Any
+    begun: float
     ready_by: float  # or it is taken for dead
     is_ready: bool = False
     in_hand: dict[int, tuple[Request, float]] = field(default_factory=dict)  # by number, with the time it is due
@@ -96,6 +97,7 @@ class Pool:
         self._deaths: Counter[str] = Counter()  # by URL
         self._deaths_alone: Counter[str] = Counter()
         self._n_deaths_at_start = 0
+        self._last_death_at_start = -math.inf
         self._next_number = 0
         self._wishes: list[Wish] = []
         self._done: list[Received] = []
@@ -176,7 +178,8 @@ class Pool:
         return self._hands if self._alone is None else [*self._hands, self._alone]
 
     def _new_hand(self) -> _Hand:
-        return _Hand(self._elsewhere.begin(), time.monotonic() + self._elsewhere.start_s)
+        worker, now = self._elsewhere.begin(), time.monotonic()
+        return _Hand(worker, now, now + self._elsewhere.start_s)
 
     def _n_in_hand(self) -> int:
         return sum(len(hand.in_hand) for hand in self._all())
@@ -258,13 +261,20 @@ class Pool:
             outcome = self._blame(request, hand is self._alone) if was_sent else Outcome.LOST
             lost.append(_without_answer(request, outcome, why))
         self._lingering.append((busy_until, lost))
-        self._n_deaths_at_start += not hand.is_ready
-        if self._n_deaths_at_start >= _DEATHS_AT_START:
-            raise ProcessError(f"workers die before they have begun: {why}")
+        if not hand.is_ready:
+            self._count_death_at_start(hand, why)
         if hand is self._alone:
             self._alone = None
         else:
             self._hands[self._hands.index(hand)] = self._new_hand()
+
+    def _count_death_at_start(self, hand: _Hand, why: str) -> None:
+        """Several that were begun together and die together, say with their machine, count as one."""
+        if hand.begun < self._last_death_at_start:
+            return
+        self._n_deaths_at_start, self._last_death_at_start = self._n_deaths_at_start + 1, time.monotonic()
+        if self._n_deaths_at_start >= _DEATHS_AT_START:
+            raise ProcessError(f"workers die before they have begun: {why}")
 
     def _let_go(self, now: float) -> None:
         """Of what lingered, that is over by now is lost."""

@@ -207,9 +207,16 @@ class _Relay:
         now = time.monotonic()
         if actor.token is None:
             if now - actor.begun > PENDING_S:
-                self._gone(actor, f"the cluster had no room for a worker for {PENDING_S:.0f} s")
+                self._has_no_room(actor)
         elif actor.under_way and now - min(call.began for call in actor.under_way.values()) > SILENT_S:
             self._gone(actor, f"no word from {actor.place[0]} for {SILENT_S:.0f} s", is_sure=False)
+
+    def _has_no_room(self, actor: _Actor) -> None:
+        """Those that are at work may go on; where none is, there is no use in waiting again."""
+        why = f"the cluster had no room for a worker for {PENDING_S:.0f} s"
+        if any(one.token is not None for one in self._actors.values()):
+            return self._gone(actor, why)
+        self._say(Refused(why))
 
     def _gone(self, actor: _Actor, why: str, is_sure: bool = True) -> None:
         """Unless it is sure that its process is gone, what it was sent may have begun, and goes on to its timeout."""
