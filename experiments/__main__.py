@@ -41,7 +41,7 @@ def experiments(
 
     Writes report.html (one file that opens offline), results.json and the plots. Real data that is not at hand is said,
     and what needs it is not tried. The full run of all papers takes about an hour and 10 GB of temporary files, and
-    wants 16 GB of memory; with --processes 8 some 20 minutes, 12 cores and 64 GB.
+    wants 16 GB of memory. With --processes 8 it took 17 minutes on 16 cores, where three runs want 12 GB each at once.
 
     Exit code 0: all came out as it did before, whatever the verdicts; 3: something did not.
 
