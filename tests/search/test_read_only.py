@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "crawl"
 
 
-def test_an_index_in_a_read_only_folder_is_searched(folder: Path) -> None:
+def test_an_index_in_a_read_only_folder_is_searched_and_leaves_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with SearchIndex.open(folder) as index:  # so that all modules are loaded: others may not read those, either
         assert index.search("lighthouse").total == 1
     before = sorted(path.name for path in (folder / "index").iterdir())
@@ -38,13 +46,13 @@ def test_an_index_in_a_read_only_folder_is_searched(folder: Path) -> None:
             path.chmod(0o755 if path.is_dir() else 0o644)
     assert found == f"{A}/1"
     assert sorted(path.name for path in (folder / "index").iterdir()) == before
+    assert list(temporary.iterdir()) == []
 
 
 def _as_nobody(folder: Path) -> str:
     """The first hit, found by somebody without rights; what is wrong instead, if something is."""
     if os.geteuid() != 0:
-        with SearchIndex.open(folder) as index:
-            return index.search("lighthouse").hits[0].url
+        return _first_hit(folder)
     read, written = os.pipe()
     for parent in folder.parents:  # pytest keeps its folders to the user
         if parent.stat().st_uid == 0 and str(parent).startswith("/tmp/"):
@@ -54,9 +62,7 @@ def _as_nobody(folder: Path) -> str:
         try:
             os.setegid(NOBODY)
             os.seteuid(NOBODY)
-            with SearchIndex.open(folder) as index:
-                said = index.search("lighthouse").hits[0].url
-                index.reload()
+            said = _first_hit(folder)
         except BaseException as error:
             said = f"{type(error).__name__}: {error}"
         os.write(written, said.encode())
@@ -66,3 +72,12 @@ def _as_nobody(folder: Path) -> str:
     os.waitpid(child, 0)
     with os.fdopen(read) as pipe:
         return pipe.read()
+
+
+def _first_hit(folder: Path) -> str:
+    with SearchIndex.open(folder) as index:
+        url = index.search("lighthouse").hits[0].url
+        index.reload()
+    del index
+    gc.collect()
+    return url

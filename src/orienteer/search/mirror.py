@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 _SAYS_WHAT_BELONGS = ("meta.json", ".managed.json")
@@ -25,8 +26,8 @@ class Mirror:
     """A folder that looks like the index, and can be written; it goes with this object."""
 
     def __init__(self, index: Path) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="orienteer-index-")
-        self.path = Path(self._folder.name)
+        self.path = Path(tempfile.mkdtemp(prefix="orienteer-index-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         for name in _SAYS_WHAT_BELONGS:
             if (index / name).is_file():
                 shutil.copyfile(index / name, self.path / name)
