@@ -412,7 +412,8 @@ class Crawl:
             self._probes.add(probe)
             priority = FIRST / (1 + life)
             if self._state[probe] == _KNOWN:
-                self.frontier.put([probe], [priority])
+                if probe not in self.frontier or self.frontier.own_priority(probe)[0] != priority:
+                    self.frontier.put([probe], [priority])
             elif probe in self._in_flight:
                 self._put_in_flight(probe, priority, is_apart=True)
         if self.goal_is_impossible and not survey.start.of_reachable:
