@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.crawlers import orienteer_crawler, scrapy_crawler
 from benchmarks.crawlers.scrapy_crawler import AIOHTTP, QuickSpider
 from benchmarks.crawlers.task import CONNECTIONS_PER_HOST, Archived, Task, archived
@@ -101,10 +103,10 @@ class Seen:
 
     def later_per_s(self) -> float:
         """Pages a second from the first half of its pages on, until the last ones: few hosts have these."""
-        n_pages = self._marks[-1][1]
-        later = [mark for mark in self._marks if 0.5 * n_pages <= mark[1] <= 0.97 * n_pages]
-        (began, n_before), (ended, n_after) = later[0], later[-1]
-        return (n_after - n_before) / (ended - began)
+        times, counts = np.array(self._marks).T
+        first, last = 0.5 * counts[-1], 0.97 * counts[-1]
+        began, ended = np.interp([first, last], counts, times)  # a quick crawl is seen only a few times
+        return float((last - first) / (ended - began))
 
 
 def _children_s() -> float:
