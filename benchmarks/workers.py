@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.crawlers import orienteer_crawler, scrapy_crawler
 from benchmarks.crawlers.scrapy_crawler import AIOHTTP, QuickSpider
-from benchmarks.crawlers.task import CONNECTIONS_PER_HOST, Archived, Task, archived
+from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import Measurement, machine, measured, table
 from orienteer.fake_web.process import FakeWebProcess, served_elsewhere
@@ -75,12 +75,8 @@ def run(rounds: int = ROUNDS) -> str:
     return machine("scrapy", "pycurl") + f", {usable_cores()} of them usable\n\n" + _table(best)
 
 
-def prepare(task: Task, crawl_settings: dict[str, Any], processes: int) -> Callable[[], dict[str, float]]:
-    settings = {
-        "crawl": {"workers": IN_FLIGHT, "processes": processes} | crawl_settings,
-        "politeness": {"delay_s": 0.0, "connections": CONNECTIONS_PER_HOST},
-        "fetch": {"connect_to": task.address, "allow_private": True},
-    }
+def prepare(task: Task, work: orienteer_crawler.Tables, processes: int) -> Callable[[], dict[str, float]]:
+    settings = orienteer_crawler.settings_of(task, work, IN_FLIGHT, processes)
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as folder:
         live_crawl(task.seeds, folder, settings=settings, budget=50)
 
