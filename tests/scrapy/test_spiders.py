@@ -181,7 +181,9 @@ def test_it_waits_for_delays_and_does_not_end_early(tmp_path: Path) -> None:
     assert len(project.items()) == 6
     assert stats["reason"] == "finished"
     assert len(times) == 7
-    assert times[-1] - times[0] >= 3 * 0.4, "six delays, and time for a busy machine to see the first request late"
+    # A busy machine may see one request late, which makes the next gap short.
+    assert np.median(np.diff(times)) >= 0.35
+    assert times[-1] - times[0] >= 3 * 0.4
 
 
 def test_a_host_that_must_wait_does_not_hold_up_the_others(tmp_path: Path) -> None:
